@@ -111,7 +111,7 @@ struct belay_outcome {
     bool answer_started;        /* bytes of this answer were already given to the caller */
     bool stale;                 /* section 5a: reused connection, bytes accepted, no answer byte */
     bool has_retry_after;       /* the server gave a hint that parsed */
-    struct belay_span retry_after; /* uncapped; meaningful only with has_retry_after */
+    int64_t retry_after_ms;     /* >= 0, uncapped (a span would end at 292 years); only with has_retry_after */
 };
 
 const char *belay_error_class_name(enum belay_error_class value);
