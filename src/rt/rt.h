@@ -128,6 +128,7 @@ struct rt_hook {
     void (*run)(struct rt_hook *hook);
 };
 void rt_hook_turn_end(struct rt *rt, struct rt_hook *hook);
+void rt_hook_remove(struct rt *rt, struct rt_hook *hook); /* also from a hook; nothing happens when it is not in */
 
 /* ---- life (rt_uv.c; the simulated world has its own) ---- */
 struct rt *rt_create(uint64_t seed); /* NULL: no memory or descriptors */

@@ -5,7 +5,12 @@
  *
  * Every callback comes from the loop. An exchange belongs to the server; the handler may use it from `request` until
  * it has called `server_answer_end` or `server_abort`, or was told `gone`. Slices in callbacks live until the
- * callback returns, but the head: that and its slices live as long as the exchange.
+ * callback returns, but the head: that and its slices live as long as the exchange. No callback comes from inside a
+ * call to the server.
+ *
+ * Bounds: an idle connection costs one small struct (< 256 bytes); a buffer of head_bytes_max + 16 KiB is lent to a
+ * connection only while a request is under way, and reading stops when pipelined bytes fill it. Over
+ * connections_max a new connection is answered 503 and closed.
  */
 #ifndef SERVER_SERVER_H
 #define SERVER_SERVER_H
@@ -84,5 +89,10 @@ void server_abort(struct server_exchange *exchange);
 bool server_answer_started(const struct server_exchange *exchange); /* server_answer_start was called */
 /* This connection closes after the answer (a request body was not read to its end, or the handler wants it). */
 void server_close_after(struct server_exchange *exchange);
+/* How many requests came before this one on its connection. */
+uint64_t server_request_number(const struct server_exchange *exchange);
+/* For an origin that misbehaves on purpose: bytes as they are, before, within or instead of an answer. From then on
+ * nothing is framed or checked; server_answer_end closes the connection without a reset. */
+void server_answer_raw(struct server_exchange *exchange, struct belay_slice bytes);
 
 #endif
