@@ -34,22 +34,24 @@ struct client_events {
     void (*writable)(struct client_call *call);
 };
 
-struct client_call { /* private but for events and reused */
-    const struct client_events *events;
-    bool reused; /* went over a pooled connection */
-    struct client_conn *conn;
-    struct list node;
-    struct rt_timer start_timer;
-    struct belay_slice head, body;
-    bool body_ends, started, probe_first;
-};
-
 struct client_options {
     struct belay_span connect_for;  /* dns + connect */
-    struct belay_span silence_for;  /* restarted by every byte either way; stops while the caller pauses */
+    struct belay_span silence_for;  /* restarted by every byte either way; stops while the caller pauses, and while
+                                       it owes more of a streamed body. 0: none */
     bool fresh;                     /* no pooled connection */
     bool probe_first;               /* peek at a pooled connection before writing (not replay-safe) */
     enum belay_method method;       /* decides how the answer is framed */
+};
+
+struct client_call { /* private but for reused */
+    bool reused; /* went over a pooled connection */
+    const struct client_events *events;
+    struct client_options options;
+    struct client *client;
+    struct client_conn *conn;  /* NULL: not under way, or failing at the turn's end */
+    struct rt_timer soon;      /* what has to come from the loop and not from a call into the client */
+    struct belay_slice head, body; /* what the connection has not taken yet */
+    bool body_ends, wants_writable;
 };
 
 struct client_limits {
@@ -60,22 +62,25 @@ struct client_limits {
 
 struct client_stats {
     uint64_t connects, reuses, stale, discarded;
-    uint32_t open, idle;
+    uint32_t open, idle; /* connections now; idle ones are open too */
 };
 
-/* `host` is a literal address or a name, resolved when a connection is needed. */
+/* `host` is a literal address or a name, resolved when a connection is needed. NULL: no memory. */
 struct client *client_create(struct rt *rt, const struct client_limits *limits, struct belay_slice host,
                              uint16_t port);
 void client_stats(const struct client *client, struct client_stats *out);
 void client_destroy(struct client *client); /* no call may be under way */
 
 /* `head` and `body` are written as they are (framing is the caller's) and must stay until the call ends, or until
- * `writable` for the body of a streamed request. `body_ends`: nothing follows. */
+ * `writable` for the body of a streamed request. `body_ends`: nothing follows; else `writable` comes when both are
+ * gone. */
 void client_call_start(struct client *client, struct client_call *call, const struct client_events *events,
                        const struct client_options *options, struct belay_slice head, struct belay_slice body,
                        bool body_ends);
-/* More of a streamed body, after start or `writable`; the bytes must stay until `writable`. */
-void client_call_body(struct client_call *call, struct belay_slice piece, bool ends);
+/* More of a streamed body, after `writable`. Returns how many bytes were taken; `writable` comes again when not all
+ * were, and the rest is to be given then. `ends` counts once all of the piece was taken. */
+size_t client_call_body(struct client_call *call, struct belay_slice piece, bool ends)
+    __attribute__((warn_unused_result));
 void client_call_resume(struct client_call *call);
 /* No more callbacks; the connection is discarded unless the exchange was over. */
 void client_call_cancel(struct client_call *call);
