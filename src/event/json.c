@@ -1,0 +1,192 @@
+/* json.c: hand-written appenders of JSON text, numbers, strings and times (json.h). */
+#include "event/json.h"
+
+#define ONES UINT64_C(0x0101010101010101)
+#define HIGHS UINT64_C(0x8080808080808080)
+
+static const char PAIRS[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+                            "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+                            "8081828384858687888990919293949596979899";
+
+void json_text(struct json *json, const char *text, size_t length)
+{
+    if (json->full || length > (size_t)(json->end - json->at)) {
+        json->full = true;
+        return;
+    }
+    memcpy(json->at, text, length);
+    json->at += length;
+}
+
+void json_number(struct json *json, int64_t value)
+{
+    char digits[20];
+    char *at = digits + sizeof digits;
+    uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    while (left >= 100) {
+        at -= 2;
+        memcpy(at, PAIRS + left % 100 * 2, 2);
+        left /= 100;
+    }
+    if (left >= 10) {
+        at -= 2;
+        memcpy(at, PAIRS + left * 2, 2);
+    } else {
+        *--at = (char)('0' + left);
+    }
+    if (value < 0) *--at = '-';
+    json_text(json, at, (size_t)(digits + sizeof digits - at));
+}
+
+/* Do eight bytes hold one that is not itself in a JSON string: a control, a quote, a backslash, beyond ASCII? */
+static bool any_special(uint64_t word)
+{
+    uint64_t control = word - ONES * 0x20;
+    uint64_t quote = (word ^ ONES * '"') - ONES;
+    uint64_t backslash = (word ^ ONES * '\\') - ONES;
+    return ((word | control | quote | backslash) & HIGHS) != 0;
+}
+
+static bool is_special(unsigned char c)
+{
+    return c < 0x20 || c == '"' || c == '\\' || c >= 0x80;
+}
+
+/* Bytes at the front that stand for themselves. */
+static size_t plain_run(const char *data, size_t length)
+{
+    size_t n = 0;
+    while (length - n >= 8) {
+        uint64_t word;
+        memcpy(&word, data + n, sizeof word);
+        if (any_special(word)) break;
+        n += 8;
+    }
+    while (n < length && !is_special((unsigned char)data[n])) n++;
+    return n;
+}
+
+/* Length of the well-formed character at the front (RFC 3629: no overlong form, no surrogate), or 0. */
+static size_t utf8_length(const unsigned char *s, size_t length)
+{
+    unsigned char lowest = 0x80, highest = 0xbf;
+    size_t need;
+    if (s[0] >= 0xc2 && s[0] <= 0xdf) {
+        need = 2;
+    } else if (s[0] >= 0xe0 && s[0] <= 0xef) {
+        need = 3;
+        if (s[0] == 0xe0) lowest = 0xa0;
+        if (s[0] == 0xed) highest = 0x9f;
+    } else if (s[0] >= 0xf0 && s[0] <= 0xf4) {
+        need = 4;
+        if (s[0] == 0xf0) lowest = 0x90;
+        if (s[0] == 0xf4) highest = 0x8f;
+    } else {
+        return 0;
+    }
+    if (length < need || s[1] < lowest || s[1] > highest) return 0;
+    for (size_t i = 2; i < need; i++) {
+        if (s[i] < 0x80 || s[i] > 0xbf) return 0;
+    }
+    return need;
+}
+
+/* Writes how one special byte or character is shown; returns its length and sets how much of the input it took. */
+static size_t escape(const char *data, size_t length, size_t *took, char out[6])
+{
+    static const char HEX[] = "0123456789abcdef";
+    unsigned char c = (unsigned char)data[0];
+    *took = 1;
+    if (c >= 0x80) {
+        size_t whole = utf8_length((const unsigned char *)data, length);
+        if (whole == 0) {
+            memcpy(out, "\xef\xbf\xbd", 3);
+            return 3;
+        }
+        *took = whole;
+        memcpy(out, data, whole);
+        return whole;
+    }
+    const char *shorts = "\"\"\\\\\nn\rr\tt\bb\ff";
+    for (const char *p = shorts; *p; p += 2) {
+        if ((unsigned char)p[0] != c) continue;
+        out[0] = '\\';
+        out[1] = p[1];
+        return 2;
+    }
+    memcpy(out, "\\u00", 4);
+    out[4] = HEX[c >> 4];
+    out[5] = HEX[c & 15];
+    return 6;
+}
+
+void json_escape(struct json *json, struct belay_slice text, size_t bytes_max)
+{
+    const char *data = text.data;
+    size_t length = text.length;
+    while (length > 0) {
+        size_t run = plain_run(data, length < bytes_max ? length : bytes_max);
+        if (run) json_text(json, data, run);
+        data += run;
+        length -= run;
+        bytes_max -= run;
+        if (length == 0 || bytes_max == 0) return;
+        char shown[6];
+        size_t took, bytes = escape(data, length, &took, shown);
+        if (bytes > bytes_max) return;
+        json_text(json, shown, bytes);
+        data += took;
+        length -= took;
+        bytes_max -= bytes;
+    }
+}
+
+void json_string(struct json *json, struct belay_slice text, size_t bytes_max)
+{
+    json_text(json, "\"", 1);
+    json_escape(json, text, bytes_max);
+    json_text(json, "\"", 1);
+}
+
+struct civil {
+    unsigned year, month, day;
+};
+
+/* Days since 1970-01-01 as a date of the Gregorian calendar, counted in eras of 400 years that begin in March. */
+static struct civil civil_from_days(uint64_t days)
+{
+    uint64_t z = days + 719468;
+    uint64_t era = z / 146097, day_of_era = z % 146097;
+    uint64_t year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+    uint64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    uint64_t march_month = (5 * day_of_year + 2) / 153;
+    struct civil date;
+    date.day = (unsigned)(day_of_year - (153 * march_month + 2) / 5 + 1);
+    date.month = (unsigned)(march_month < 10 ? march_month + 3 : march_month - 9);
+    date.year = (unsigned)(year_of_era + era * 400 + (date.month <= 2));
+    return date;
+}
+
+static void two(char *out, uint64_t value)
+{
+    memcpy(out, PAIRS + value * 2, 2);
+}
+
+void json_time(struct json *json, struct belay_wall time)
+{
+    /* int64 nanoseconds end in 2262, so the year always has four digits. */
+    uint64_t ms = time.ns < 0 ? 0 : (uint64_t)(time.ns / BELAY_NS_PER_MS);
+    uint64_t seconds = ms / 1000;
+    struct civil date = civil_from_days(seconds / 86400);
+    char out[] = "\"0000-00-00T00:00:00.000Z\"";
+    two(out + 1, date.year / 100);
+    two(out + 3, date.year % 100);
+    two(out + 6, date.month);
+    two(out + 9, date.day);
+    two(out + 12, seconds / 3600 % 24);
+    two(out + 15, seconds / 60 % 60);
+    two(out + 18, seconds % 60);
+    out[21] = (char)('0' + ms % 1000 / 100);
+    two(out + 22, ms % 100);
+    json_text(json, out, sizeof out - 1);
+}
