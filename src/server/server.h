@@ -72,8 +72,9 @@ void server_set_user(struct server_exchange *exchange, void *user);
 void server_body_pause(struct server_exchange *exchange);
 void server_body_resume(struct server_exchange *exchange);
 
-/* The answer: begin, fields, start, body pieces, end. The server writes Connection, Transfer-Encoding,
- * Content-Length and (when the handler gave none) Date by itself; the handler must not. */
+/* The answer: begin, fields, start (these without returning to the loop), body pieces, end. The server writes
+ * Connection, Transfer-Encoding, Content-Length and (when the handler gave none) Date by itself; the handler must
+ * not. */
 void server_answer_begin(struct server_exchange *exchange, int status, struct belay_slice reason);
 void server_answer_field(struct server_exchange *exchange, struct belay_slice name, struct belay_slice value);
 /* The head is whole. LENGTH: exactly so many bytes follow; CHUNKED: unknown (close-delimited towards HTTP/1.0);
