@@ -46,13 +46,21 @@ struct rt_addr {
     uint16_t port;
     uint8_t ip[16]; /* 4 or 16 bytes, network order */
 };
+/* A literal IPv4 (dotted, four decimal parts without leading zeros) or IPv6 address (in brackets or not, no zone).
+ * False, *out untouched, for anything else, a name too. */
+bool rt_addr_parse(struct belay_slice literal, uint16_t port, struct rt_addr *out) __attribute__((warn_unused_result));
+/* "127.0.0.1:8080", "[::1]:0": a literal and a port, to listen on. */
+bool rt_addr_parse_with_port(struct belay_slice text, struct rt_addr *out) __attribute__((warn_unused_result));
+#define RT_ADDR_TEXT_MAX 56
+/* "127.0.0.1:8080" or "[::1]:8080", NUL-terminated; gives its length. */
+size_t rt_addr_format(const struct rt_addr *addr, char text[RT_ADDR_TEXT_MAX]);
 
 /* ---- connections ---- */
 enum { RT_READ = 1, RT_WRITE = 2 };
 
 /* `ready` is a set of RT_READ, RT_WRITE; the first RT_WRITE of a connecting socket means it is connected.
  * `failed` comes instead when connecting did not succeed: refused, timeout, reset, or closed. Later faults show
- * in read and write. */
+ * in read and write. After `failed` nothing more comes: the owner closes it. */
 struct rt_conn_events {
     void (*ready)(void *owner, unsigned ready);
     void (*failed)(void *owner, enum belay_error_class error);
@@ -82,6 +90,7 @@ void rt_conn_interest(struct rt_conn *conn, unsigned interest);
 /* The peek: has the peer already closed or reset this idle connection, or sent bytes nobody asked for? */
 bool rt_conn_dead(struct rt_conn *conn);
 void rt_conn_shutdown_write(struct rt_conn *conn);
+/* Gracefully: what the kernel accepted still reaches the peer, also when it is sending to us (bounded in time). */
 enum rt_close { RT_CLOSE_GRACEFUL, RT_CLOSE_ABORT }; /* abort: the peer sees a reset */
 void rt_conn_close(struct rt_conn *conn, enum rt_close how);
 void rt_conn_peer(const struct rt_conn *conn, struct rt_addr *out);
@@ -96,6 +105,8 @@ struct rt_listener_events {
 struct rt_listener *rt_listen(struct rt *rt, const struct rt_addr *addr, const struct rt_listener_events *events,
                               void *owner, const char **error);
 void rt_listener_addr(const struct rt_listener *listener, struct rt_addr *out);
+/* How often a connection could not be taken for want of descriptors or memory; each time the listener rests. */
+uint64_t rt_listener_exhausted(const struct rt_listener *listener);
 /* No new connection reaches the socket from now on; what the kernel had already accepted is still delivered, and
  * `done` comes when that is through. */
 void rt_listener_drain(struct rt_listener *listener, void (*done)(void *owner));
@@ -110,7 +121,7 @@ struct rt_resolved {
     struct belay_span ttl;
 };
 /* Look-ups under way are bounded; over the bound the answer is error dns. A literal address answers too, later,
- * like any other. `host` is copied. */
+ * like any other. `host` is copied; the look-up is gone once `done` is called. IPv4 addresses come first. NULL when no memory is left: `done` does not come. */
 struct rt_resolve *rt_resolve(struct rt *rt, struct belay_slice host, uint16_t port,
                               void (*done)(void *owner, const struct rt_resolved *result), void *owner);
 void rt_resolve_cancel(struct rt_resolve *resolve);
@@ -132,8 +143,9 @@ void rt_hook_remove(struct rt *rt, struct rt_hook *hook); /* also from a hook; n
 
 /* ---- life (rt_uv.c; the simulated world has its own) ---- */
 struct rt *rt_create(uint64_t seed); /* NULL: no memory or descriptors */
-void rt_run(struct rt *rt);          /* until rt_stop */
+void rt_run(struct rt *rt);          /* until rt_stop; may run again */
 void rt_stop(struct rt *rt);         /* from the loop */
+/* Connections, listeners and look-ups must have been closed or cancelled before; posts not yet run are forgotten. */
 void rt_destroy(struct rt *rt);
 
 #endif

@@ -1,0 +1,161 @@
+/* rt_uv.c: one worker's loop over libuv: the clock, timers, posts and the turn's end.
+ *
+ * A turn is one poll and its callbacks. It ends in libuv's prepare phase, right before the next poll: connects that
+ * failed at once, due timers, hooks, changed interest, the wake-up. What was closed is freed by libuv just before.
+ */
+#include "rt/rt_uv.h"
+
+#include "base/check.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+/* The one place where the clock is read. */
+struct belay_instant rt_now(struct rt *rt)
+{
+    if (!rt->now_known) {
+        rt->now.ns = (int64_t)uv_hrtime();
+        rt->now_known = true;
+    }
+    return rt->now;
+}
+
+struct belay_wall rt_wall(struct rt *rt)
+{
+    if (!rt->wall_known) {
+        struct timespec time = {0};
+        (void)clock_gettime(CLOCK_REALTIME, &time);
+        rt->wall.ns = (int64_t)time.tv_sec * BELAY_NS_PER_S + time.tv_nsec;
+        rt->wall_known = true;
+    }
+    return rt->wall;
+}
+
+uint64_t rt_random(struct rt *rt)
+{
+    return rng_next(&rt->rng);
+}
+
+void rt_timer_arm(struct rt *rt, struct rt_timer *timer, struct belay_instant at)
+{
+    timers_arm(&rt->timers, timer, at);
+}
+
+void rt_timer_disarm(struct rt *rt, struct rt_timer *timer)
+{
+    timers_disarm(&rt->timers, timer);
+}
+
+static void on_wakeup(uv_timer_t *timer)
+{
+    struct rt *rt = timer->data;
+    rt->wakeup_armed = false;
+}
+
+/* Lazily: a wake-up that is too early costs one idle turn, so only an earlier one is told to libuv. Rounded up. */
+static void arm_wakeup(struct rt *rt)
+{
+    struct belay_instant next = timers_next_at(&rt->timers);
+    if (belay_instant_is_never(next)) return;
+    uint64_t at_ms = (uint64_t)belay_span_ceil_ms(belay_span_ns(next.ns));
+    if (rt->wakeup_armed && rt->wakeup_at_ms <= at_ms) return;
+    uint64_t uv_now_ms = uv_now(&rt->loop);
+    CHECK(uv_timer_start(&rt->wakeup, on_wakeup, at_ms > uv_now_ms ? at_ms - uv_now_ms : 0, 0) == 0);
+    rt->wakeup_armed = true;
+    rt->wakeup_at_ms = at_ms;
+}
+
+static void on_turn_end(uv_prepare_t *prepare)
+{
+    struct rt *rt = prepare->data;
+    conn_fail_pending(rt);
+    timers_fire(&rt->timers, rt_now(rt));
+    for (struct rt_hook *hook = rt->hooks; hook; hook = hook->next) hook->run(hook);
+    conn_apply_interest(rt);
+    arm_wakeup(rt);
+    rt->now_known = rt->wall_known = false;
+}
+
+void rt_hook_turn_end(struct rt *rt, struct rt_hook *hook)
+{
+    hook->next = NULL;
+    *rt->hooks_end = hook;
+    rt->hooks_end = &hook->next;
+}
+
+void rt_post(struct rt *rt, struct rt_post *post)
+{
+    post->next = NULL;
+    lock_take(&rt->posts_lock);
+    bool wake = rt->posts == NULL;
+    *rt->posts_end = post;
+    rt->posts_end = &post->next;
+    lock_give(&rt->posts_lock);
+    if (wake) (void)uv_async_send(&rt->posted);
+}
+
+static void on_posted(uv_async_t *async)
+{
+    struct rt *rt = async->data;
+    lock_take(&rt->posts_lock);
+    struct rt_post *post = rt->posts;
+    rt->posts = NULL;
+    rt->posts_end = &rt->posts;
+    lock_give(&rt->posts_lock);
+    while (post) {
+        struct rt_post *next = post->next; /* `run` may free its node or post it again */
+        post->run(post);
+        post = next;
+    }
+}
+
+struct rt *rt_create(uint64_t seed)
+{
+    struct rt *rt = calloc(1, sizeof(*rt));
+    if (!rt) return NULL;
+    if (uv_loop_init(&rt->loop) != 0) {
+        free(rt);
+        return NULL;
+    }
+    if (uv_async_init(&rt->loop, &rt->posted, on_posted) != 0) {
+        (void)uv_loop_close(&rt->loop);
+        free(rt);
+        return NULL;
+    }
+    CHECK(uv_prepare_init(&rt->loop, &rt->turn_end) == 0);
+    CHECK(uv_prepare_start(&rt->turn_end, on_turn_end) == 0);
+    CHECK(uv_timer_init(&rt->loop, &rt->wakeup) == 0);
+    rt->posted.data = rt->turn_end.data = rt->wakeup.data = rt;
+    timers_init(&rt->timers);
+    rng_seed(&rt->rng, seed);
+    lock_init(&rt->posts_lock);
+    rt->posts_end = &rt->posts;
+    rt->hooks_end = &rt->hooks;
+    conn_rt_init(rt);
+    return rt;
+}
+
+void rt_run(struct rt *rt)
+{
+    rt->now_known = rt->wall_known = false;
+    (void)uv_run(&rt->loop, UV_RUN_DEFAULT);
+}
+
+void rt_stop(struct rt *rt)
+{
+    uv_stop(&rt->loop);
+}
+
+void rt_destroy(struct rt *rt)
+{
+    if (rt->dns) dns_destroy(rt->dns);
+    conn_rt_deinit(rt);
+    uv_close((uv_handle_t *)&rt->turn_end, NULL);
+    uv_close((uv_handle_t *)&rt->wakeup, NULL);
+    uv_close((uv_handle_t *)&rt->posted, NULL);
+    (void)uv_run(&rt->loop, UV_RUN_DEFAULT);
+    CHECK(uv_loop_close(&rt->loop) == 0);
+    timers_deinit(&rt->timers);
+    lock_deinit(&rt->posts_lock);
+    free(rt);
+}
