@@ -136,21 +136,6 @@ static void the_peek_sees_an_end_a_reset_and_bytes(void **state)
     }
 }
 
-static void stop_after_some_turns(struct rt_timer *timer)
-{
-    struct world *world = CONTAINER_OF(timer, struct world, watchdog);
-    rt_stop(world->rt);
-}
-
-static void run_for_ms(struct world *world, int64_t ms)
-{
-    struct rt_timer once = world->watchdog;
-    rt_timer_init(&world->watchdog, stop_after_some_turns);
-    rt_timer_arm(world->rt, &world->watchdog, belay_instant_add(rt_now(world->rt), belay_span_ms(ms)));
-    rt_run(world->rt);
-    world->watchdog = once;
-}
-
 static void paused_reading_is_silent_and_signals_again(void **state)
 {
     (void)state;
@@ -160,7 +145,7 @@ static void paused_reading_is_silent_and_signals_again(void **state)
     pair_create(&world, &client, &server);
     rt_conn_interest(server->conn, 0);
     assert_int_equal(end_send(client, "waiting").count, 7);
-    run_for_ms(&world, 5);
+    world_run_ms(&world, 5);
     assert_int_equal(server->ready_read, 0);
     rt_conn_interest(server->conn, RT_READ);
     server->wanted = 7;
@@ -215,7 +200,7 @@ static void a_full_peer_says_again_and_signals_when_it_has_room(void **state)
     client->ready_write = 0;
     client->on_ready = count_and_refill;
     rt_conn_interest(client->conn, RT_WRITE);
-    run_for_ms(&world, 5);
+    world_run_ms(&world, 5);
     assert_int_equal(client->ready_write, 0);
     uint64_t taken = 0;
     while ((io = rt_conn_read(server->conn, block, sizeof(block))).kind == RT_IO_OK) taken += io.count;
@@ -264,7 +249,7 @@ static void a_lingering_peer_that_never_ends_is_let_go(void **state)
     server->conn = NULL;
     world_run(&world, 1); /* the client's end of reading; it never closes */
     assert_true(client->ended);
-    run_for_ms(&world, 2100);
+    world_run_ms(&world, 2100);
     struct rt_io io = end_send(client, "x");
     assert_int_equal(io.kind, RT_IO_OK); /* answered by a reset: the socket is gone */
     io = end_send(client, "y");
@@ -297,7 +282,7 @@ static void nothing_comes_after_close(void **state)
     assert_int_equal(end_send(both[1], "b").count, 1);
     both[0]->on_ready = both[1]->on_ready = close_both;
     world_run(&world, 1);
-    run_for_ms(&world, 2);
+    world_run_ms(&world, 2);
     assert_int_equal(both[0]->ready_read + both[1]->ready_read, 1);
     end_destroy(both[0]);
     end_destroy(both[1]);

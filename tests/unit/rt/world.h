@@ -55,6 +55,21 @@ static inline void world_run(struct world *world, int waiting)
     rt_timer_disarm(world->rt, &world->watchdog);
 }
 
+static inline void world_time_is_up(struct rt_timer *timer)
+{
+    rt_stop(CONTAINER_OF(timer, struct world, watchdog)->rt);
+}
+
+/* Runs it for so long, to see that something does not happen. */
+static inline void world_run_ms(struct world *world, int64_t ms)
+{
+    rt_timer_init(&world->watchdog, world_time_is_up);
+    rt_timer_arm(world->rt, &world->watchdog, belay_instant_add(rt_now(world->rt), belay_span_ms(ms)));
+    world->waiting = 0;
+    rt_run(world->rt);
+    rt_timer_init(&world->watchdog, world_stop);
+}
+
 static inline void world_told(struct world *world)
 {
     if (--world->waiting == 0) rt_stop(world->rt);
