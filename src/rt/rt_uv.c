@@ -65,12 +65,20 @@ static void arm_wakeup(struct rt *rt)
     rt->wakeup_at_ms = at_ms;
 }
 
+static void run_hooks(struct rt *rt)
+{
+    for (struct rt_hook *hook = rt->hooks; hook; hook = rt->hook_following) {
+        rt->hook_following = hook->next;
+        hook->run(hook);
+    }
+}
+
 static void on_turn_end(uv_prepare_t *prepare)
 {
     struct rt *rt = prepare->data;
     conn_fail_pending(rt);
     timers_fire(&rt->timers, rt_now(rt));
-    for (struct rt_hook *hook = rt->hooks; hook; hook = hook->next) hook->run(hook);
+    run_hooks(rt);
     conn_apply_interest(rt);
     arm_wakeup(rt);
     rt->now_known = rt->wall_known = false;
@@ -81,6 +89,16 @@ void rt_hook_turn_end(struct rt *rt, struct rt_hook *hook)
     hook->next = NULL;
     *rt->hooks_end = hook;
     rt->hooks_end = &hook->next;
+}
+
+void rt_hook_remove(struct rt *rt, struct rt_hook *hook)
+{
+    if (rt->hook_following == hook) rt->hook_following = hook->next;
+    struct rt_hook **link = &rt->hooks;
+    while (*link && *link != hook) link = &(*link)->next;
+    if (!*link) return;
+    *link = hook->next;
+    if (rt->hooks_end == &hook->next) rt->hooks_end = link;
 }
 
 void rt_post(struct rt *rt, struct rt_post *post)

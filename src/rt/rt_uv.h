@@ -24,7 +24,7 @@ struct rt {
     struct belay_wall wall;
     bool now_known, wall_known, wakeup_armed;
     uint64_t wakeup_at_ms; /* on libuv's clock, which is ours in whole milliseconds */
-    struct rt_hook *hooks, **hooks_end;
+    struct rt_hook *hooks, **hooks_end, *hook_following; /* following: the next to run, while they run */
     struct lock posts_lock;
     struct rt_post *posts, **posts_end;
 

@@ -193,6 +193,46 @@ static void a_hook_runs_after_the_turns_timers(void **state)
     world_deinit(&world);
 }
 
+struct removing_hook {
+    struct rt_hook hook;
+    struct world *world;
+    struct rt_hook *victims[2];
+    int runs;
+};
+
+static void remove_victims(struct rt_hook *hook)
+{
+    struct removing_hook *removing = CONTAINER_OF(hook, struct removing_hook, hook);
+    removing->runs++;
+    for (int i = 0; i < 2; i++) {
+        if (removing->victims[i]) rt_hook_remove(removing->world->rt, removing->victims[i]);
+    }
+}
+
+static void a_hook_may_remove_itself_and_the_next(void **state)
+{
+    (void)state;
+    struct world world;
+    world_init(&world);
+    struct removing_hook hooks[4];
+    for (int i = 0; i < 4; i++) hooks[i] = (struct removing_hook){.hook.run = remove_victims, .world = &world};
+    hooks[1].victims[0] = &hooks[1].hook;
+    hooks[1].victims[1] = &hooks[2].hook;
+    hooks[3].victims[0] = &hooks[3].hook; /* the last */
+    for (int i = 0; i < 4; i++) rt_hook_turn_end(world.rt, &hooks[i].hook);
+    world_run_ms(&world, 5);
+    rt_hook_remove(world.rt, &hooks[2].hook); /* not in: nothing happens */
+    struct removing_hook late = {.hook.run = remove_victims, .world = &world};
+    rt_hook_turn_end(world.rt, &late.hook);
+    world_run_ms(&world, 1);
+    assert_true(hooks[0].runs > 1);
+    assert_int_equal(hooks[1].runs, 1);
+    assert_int_equal(hooks[2].runs, 0);
+    assert_int_equal(hooks[3].runs, 1);
+    assert_true(late.runs >= 1);
+    world_deinit(&world);
+}
+
 static void luck_comes_from_the_seed(void **state)
 {
     (void)state;
@@ -213,6 +253,7 @@ int main(void)
         cmocka_unit_test(the_clock_stands_still_within_a_turn_and_moves_between),
         cmocka_unit_test(posts_of_threads_all_come_in_each_ones_order),
         cmocka_unit_test(a_hook_runs_after_the_turns_timers),
+        cmocka_unit_test(a_hook_may_remove_itself_and_the_next),
         cmocka_unit_test(luck_comes_from_the_seed),
     };
     return cmocka_run_group_tests_name("rt_uv", tests, NULL, NULL);
