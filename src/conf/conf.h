@@ -13,6 +13,7 @@
 
 enum conf_effect { CONF_EFFECT_BY_METHOD, CONF_EFFECT_READ, CONF_EFFECT_WRITE };
 enum conf_key { CONF_KEY_NONE, CONF_KEY_HONOURED, CONF_KEY_REQUIRED, CONF_KEY_ADDED };
+enum conf_kind { CONF_KIND_EGRESS, CONF_KIND_GUARD };
 enum conf_network { CONF_NETWORK_LOCAL, CONF_NETWORK_INTERNET };
 
 struct conf_address {
@@ -41,8 +42,9 @@ struct conf_route {
 };
 
 struct conf_listener {
-    struct conf_address listen;
-    struct conf_route *routes;  /* first match wins; a listener with `target` has one route without a path */
+    struct conf_address listen; /* the host is a literal address; port 0: any free one */
+    enum conf_kind kind;        /* always egress in this version */
+    struct conf_route *routes;  /* first match wins; the listener's own `target` is a last route without a path */
     size_t route_count;
 };
 
@@ -70,11 +72,28 @@ struct conf {
     struct conf_names retry_marks;  /* [X-Retry-Owner, grpc-previous-rpc-attempts, x-envoy-attempt-count] */
 };
 
-/* Writes every error found (at most 20) to `errors`, one a line: `file:line:column: rule`. NULL when there is one. */
-struct conf *conf_load(const char *file, FILE *errors);
-struct conf *conf_take(struct conf *conf); /* one more reference */
-void conf_give(struct conf *conf);         /* one less; the last frees */
+/* Why there is no configuration. */
+enum conf_verdict {
+    CONF_GOOD,
+    CONF_WRONG,      /* it was read, and breaks a rule */
+    CONF_UNREADABLE, /* no file, no right to read it, a directory, too large, no memory */
+};
+
+#define CONF_FILE_BYTES_MAX (1024 * 1024)
+
+/* Writes every error found (at most 20) to `errors`, one a line: `file:line:column: rule`; an unreadable file gets two
+ * lines without a position. *conf is set, with one reference, only for CONF_GOOD. */
+enum conf_verdict conf_read(const char *file, FILE *errors, struct conf **conf) __attribute__((warn_unused_result));
+/* The same for text already in memory; `file` is only said in errors. Any bytes are safe. */
+enum conf_verdict conf_parse(const char *file, struct belay_slice text, FILE *errors, struct conf **conf)
+    __attribute__((warn_unused_result));
+/* conf_read for who needs no reason: NULL when there is one. */
+struct conf *conf_load(const char *file, FILE *errors) __attribute__((warn_unused_result));
+struct conf *conf_take(struct conf *conf); /* one more reference; from any thread */
+void conf_give(struct conf *conf);         /* one less; the last frees; from any thread */
 /* Every option with its value, as YAML that loads to the same snapshot. */
 void conf_dump(const struct conf *conf, FILE *out);
+/* Every option with its default and what it means, for a person at a terminal. */
+void conf_help(FILE *out);
 
 #endif

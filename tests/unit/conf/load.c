@@ -1,0 +1,109 @@
+/* load.c: a right configuration loads to the values that it says. */
+#include "conf/conf.h"
+
+#include "test.h"
+
+#include <stdlib.h>
+
+static struct conf *load_text(const char *text)
+{
+    struct conf *conf = NULL;
+    enum conf_verdict verdict = conf_parse("test.yaml", belay_slice_z(text), stderr, &conf);
+    assert_int_equal(verdict, CONF_GOOD);
+    return conf;
+}
+
+static void test_the_quickstart_is_right(void **state)
+{
+    (void)state;
+    struct conf *conf = conf_load(SOURCE_ROOT "/examples/quickstart.yaml", stderr);
+    assert_non_null(conf);
+    assert_int_equal(conf->listener_count, 1);
+    assert_string_equal(conf->listeners[0].listen.host, "127.0.0.1");
+    assert_int_equal(conf->listeners[0].listen.port, 8080);
+    assert_int_equal(conf->target_count, 1);
+    assert_string_equal(conf->targets[0].name, "orders");
+    assert_int_equal(conf->targets[0].addresses[0].port, 9000);
+    assert_int_equal(conf->targets[0].policy.backoff.base.ns, 50 * BELAY_NS_PER_MS);
+    assert_int_equal(conf->admin.port, 9180);
+    assert_string_equal(conf->events_file, "-");
+    conf_give(conf);
+}
+
+static const char EVERY_LEVEL[] =
+    "defaults:\n"
+    "  policy: { deadline: 4s, attempts: 5, backoff: { base: 10ms } }\n"
+    "targets:\n"
+    "  near: { addresses: [ 127.0.0.1:9000 ], policy: { attempts: 2 } }\n"
+    "  far: { addresses: [ example.test:80 ], network: internet, policy: { tls_timeout: 3s } }\n"
+    "listeners:\n"
+    "  - listen: 127.0.0.1:0\n"
+    "    target: far\n"
+    "    routes:\n"
+    "      - { path: \"/orders/{id}\", method: [GET, HEAD], target: near, policy: { deadline: 1s } }\n"
+    "      - { path: /far, idempotent: PUT, effect: write, idempotency_key: honoured }\n";
+
+static void test_a_policy_comes_down_from_the_defaults_over_the_target_to_the_route(void **state)
+{
+    (void)state;
+    struct conf *conf = load_text(EVERY_LEVEL);
+    const struct conf_route *routes = conf->listeners[0].routes;
+    assert_int_equal(conf->listeners[0].route_count, 3);
+    assert_int_equal(routes[0].policy.deadline_for.ns, BELAY_NS_PER_S);
+    assert_int_equal(routes[0].policy.attempts_max, 2);
+    assert_int_equal(routes[0].policy.backoff.base.ns, 10 * BELAY_NS_PER_MS);
+    assert_int_equal(routes[1].policy.deadline_for.ns, 4 * BELAY_NS_PER_S);
+    assert_int_equal(routes[1].policy.attempts_max, 5);
+    assert_int_equal(conf->targets[0].policy.deadline_for.ns, 4 * BELAY_NS_PER_S);
+    conf_give(conf);
+}
+
+static void test_the_internet_changes_only_what_nobody_set(void **state)
+{
+    (void)state;
+    struct conf *conf = load_text(EVERY_LEVEL);
+    assert_int_equal(conf->targets[0].policy.connect_timeout_for.ns, 300 * BELAY_NS_PER_MS);
+    assert_int_equal(conf->targets[1].policy.connect_timeout_for.ns, 2 * BELAY_NS_PER_S);
+    assert_int_equal(conf->targets[1].policy.tls_timeout_for.ns, 3 * BELAY_NS_PER_S);
+    conf_give(conf);
+}
+
+static void test_routes_keep_their_order_and_the_own_target_is_the_last(void **state)
+{
+    (void)state;
+    struct conf *conf = load_text(EVERY_LEVEL);
+    const struct conf_route *routes = conf->listeners[0].routes;
+    assert_string_equal(routes[0].path, "/orders/{id}");
+    assert_int_equal(routes[0].methods, 1u << BELAY_METHOD_GET | 1u << BELAY_METHOD_HEAD);
+    assert_int_equal(routes[0].target, 0);
+    assert_int_equal(routes[1].target, 1);
+    assert_int_equal(routes[1].idempotent, 1u << BELAY_METHOD_PUT);
+    assert_int_equal(routes[1].effect, CONF_EFFECT_WRITE);
+    assert_int_equal(routes[1].idempotency_key, CONF_KEY_HONOURED);
+    assert_null(routes[2].path);
+    assert_int_equal(routes[2].methods, 0);
+    assert_int_equal(routes[2].target, 1);
+    conf_give(conf);
+}
+
+static void test_the_last_reference_frees(void **state)
+{
+    (void)state;
+    struct conf *conf = load_text(EVERY_LEVEL);
+    assert_ptr_equal(conf_take(conf), conf);
+    conf_give(conf);
+    assert_string_equal(conf->targets[0].name, "near");
+    conf_give(conf);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_quickstart_is_right),
+        cmocka_unit_test(test_a_policy_comes_down_from_the_defaults_over_the_target_to_the_route),
+        cmocka_unit_test(test_the_internet_changes_only_what_nobody_set),
+        cmocka_unit_test(test_routes_keep_their_order_and_the_own_target_is_the_last),
+        cmocka_unit_test(test_the_last_reference_frees),
+    };
+    return cmocka_run_group_tests_name("conf/load", tests, NULL, NULL);
+}
