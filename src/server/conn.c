@@ -3,9 +3,6 @@
 
 #include <stdlib.h>
 
-/* How long, after an answer that the client may not have expected to be the last, what it still sends is dropped. */
-static const struct belay_span linger_for = {2 * BELAY_NS_PER_S};
-
 static void conn_read(struct conn *conn);
 
 /* ---- clock and interest ---- */
@@ -17,7 +14,6 @@ static struct belay_instant conn_due_at(const struct conn *conn)
     switch (conn->state) {
     case CONN_IDLE: return belay_instant_add(conn->since, limits->idle_for);
     case CONN_HEAD: return belay_instant_add(exchange->began_at, limits->head_for);
-    case CONN_LINGER: return belay_instant_add(conn->since, linger_for);
     case CONN_BODY:
         if (conn->blocked || !exchange->paused) return belay_instant_add(conn->since, limits->silence_for);
         break;
@@ -78,18 +74,6 @@ void conn_free(struct conn *conn)
     free(conn);
 }
 
-static void conn_linger(struct conn *conn)
-{
-    exchange_give_back(conn);
-    if (conn->read_ended) {
-        conn_close(conn, RT_CLOSE_GRACEFUL);
-        return;
-    }
-    rt_conn_shutdown_write(conn->io);
-    conn->state = CONN_LINGER;
-    conn->since = rt_now(conn->server->rt);
-}
-
 /* The handler is told, where it still has the exchange. */
 static void conn_tell_gone(struct conn *conn, const struct http1_error *error)
 {
@@ -132,17 +116,11 @@ static void conn_finish(struct conn *conn)
 {
     struct server_exchange *exchange = conn->exchange;
     size_t rest = exchange->filled - exchange->at;
-    if (conn->close_after) {
-        if (conn->state == CONN_WHOLE && rest == 0 && !conn->lingers) {
-            conn_close(conn, RT_CLOSE_GRACEFUL);
-        } else {
-            conn_linger(conn);
-        }
+    if (conn->close_after || (conn->read_ended && rest == 0)) {
+        conn_close(conn, RT_CLOSE_GRACEFUL); /* rt sees to it that what is still sent to us harms no answer */
     } else if (rest > 0) {
         exchange_next(exchange);
         conn->state = CONN_HEAD;
-    } else if (conn->read_ended) {
-        conn_close(conn, RT_CLOSE_GRACEFUL);
     } else {
         exchange_give_back(conn);
         conn->state = CONN_IDLE;
@@ -239,7 +217,6 @@ static bool conn_step(struct conn *conn)
         conn_finish(conn);
         return conn->state == CONN_HEAD;
     case CONN_IDLE:
-    case CONN_LINGER:
     case CONN_CLOSED: break;
     }
     return false;
@@ -283,22 +260,18 @@ void conn_at_turn_end(struct conn *conn)
 
 /* ---- what rt tells ---- */
 
-static void conn_read_lingering(struct conn *conn)
-{
-    char dropped[4096];
-    struct rt_io io = rt_conn_read(conn->io, dropped, sizeof dropped);
-    if (io.kind == RT_IO_END || io.kind == RT_IO_ERROR) conn_close(conn, RT_CLOSE_GRACEFUL);
-}
-
 /* No more will come. What has come is still looked at and answered. */
 static void conn_read_end(struct conn *conn)
 {
+    struct server *server = conn->server;
     conn->read_ended = true;
     if (conn->state == CONN_IDLE) {
         conn_close(conn, RT_CLOSE_GRACEFUL);
-    } else {
-        conn_advance(conn);
+        return;
     }
+    bool waits = conn->state == CONN_WHOLE && !conn->exchange->ended;
+    if (waits && server->handler->half_closed) server->handler->half_closed(server->owner, conn->exchange);
+    conn_advance(conn);
 }
 
 static void conn_read(struct conn *conn)
@@ -350,11 +323,7 @@ static void on_ready(void *owner, unsigned ready)
     struct conn *conn = owner;
     if ((ready & RT_WRITE) && conn->blocked) conn_write(conn);
     if (!(ready & RT_READ) || conn->state == CONN_CLOSED || conn->read_ended || conn->broken) return;
-    if (conn->state == CONN_LINGER) {
-        conn_read_lingering(conn);
-    } else {
-        conn_read(conn);
-    }
+    conn_read(conn);
 }
 
 /* rt tells this only of connecting sockets; an accepted one that has it is simply lost. */
@@ -371,11 +340,12 @@ static void conn_timed_out(struct conn *conn)
     static const struct http1_error slow_head = {.status = 408, .rule = "the head took too long"};
     static const struct http1_error slow_body = {.status = 408, .rule = "the body fell silent"};
     struct server *server = conn->server;
+    uint64_t requests = conn->requests;
     switch (conn->state) {
     case CONN_IDLE:
         /* A request may have come in this very turn: nothing on an accepted connection is lost by closing it. */
         conn_read(conn);
-        if (conn->state == CONN_IDLE) conn_close(conn, RT_CLOSE_GRACEFUL);
+        if (conn->state == CONN_IDLE && conn->requests == requests) conn_close(conn, RT_CLOSE_GRACEFUL);
         return;
     case CONN_HEAD:
         server->stats.head_timeouts++;
@@ -389,7 +359,6 @@ static void conn_timed_out(struct conn *conn)
         server->stats.silent_clients++;
         conn_lost(conn);
         break;
-    case CONN_LINGER: conn_close(conn, RT_CLOSE_GRACEFUL); break;
     case CONN_CLOSED: break;
     }
     conn_advance(conn);

@@ -31,9 +31,8 @@ struct server {
  *   HEAD    some bytes of a head have come
  *   BODY    the handler knows the request, its body is not whole
  *   WHOLE   the request is read; the answer is not given, or not taken
- *   LINGER  answered and shut; what the client still sends is dropped, so that no reset overtakes the answer
  *   CLOSED  to be freed at the turn's end */
-enum conn_state { CONN_IDLE, CONN_HEAD, CONN_BODY, CONN_WHOLE, CONN_LINGER, CONN_CLOSED };
+enum conn_state { CONN_IDLE, CONN_HEAD, CONN_BODY, CONN_WHOLE, CONN_CLOSED };
 
 struct conn {
     struct list node, due_node;
@@ -43,7 +42,7 @@ struct conn {
     /* One timer for every clock, moved only when it would fire too late: the usual request never touches it. */
     struct rt_timer timer;
     struct belay_instant due_at;
-    struct belay_instant since; /* IDLE, LINGER: entered; else the latest byte that moved */
+    struct belay_instant since; /* IDLE: entered; else the latest byte that moved */
     uint64_t requests;
     enum conn_state state;
     uint8_t interest;
@@ -52,7 +51,6 @@ struct conn {
     bool broken;      /* a write failed; told at the turn's end */
     bool blocked;     /* the socket takes no more */
     bool close_after; /* this connection ends with the answer under way */
-    bool lingers;     /* ... and the client may not expect that */
 };
 
 struct server_exchange {

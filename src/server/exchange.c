@@ -122,7 +122,7 @@ bool server_answer_started(const struct server_exchange *exchange)
 
 void server_close_after(struct server_exchange *exchange)
 {
-    exchange->conn->close_after = exchange->conn->lingers = true;
+    exchange->conn->close_after = true;
 }
 
 /* ---- writing ---- */
@@ -235,8 +235,10 @@ static bool status_has_body(int status)
 static void exchange_decide_close(struct server_exchange *exchange)
 {
     struct conn *conn = exchange->conn;
-    if (conn->server->announced || !exchange_request_at_hand(exchange)) conn->close_after = conn->lingers = true;
-    if (!exchange->head.keep_alive || exchange->framing == HTTP1_UNTIL_CLOSE) conn->close_after = true;
+    if (conn->server->announced || !exchange_request_at_hand(exchange) || !exchange->head.keep_alive ||
+        exchange->framing == HTTP1_UNTIL_CLOSE) {
+        conn->close_after = true;
+    }
 }
 
 /* The framing that this request and status allow, from the one that was asked for. */

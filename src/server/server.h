@@ -31,6 +31,9 @@ struct server_handler {
     /* The client went away, broke the framing of its body, or was cut by a clock; no answer can be given (error
      * NONE) or the server has answered by itself (error set). The exchange is over. */
     void (*gone)(void *owner, struct server_exchange *exchange, const struct http1_error *error);
+    /* May be NULL. The client shut its side after a whole request: it has left, or it still waits for the answer,
+     * which goes on as before; a handler that knows better may abort. */
+    void (*half_closed)(void *owner, struct server_exchange *exchange);
     /* Bytes that were no request: answered and closed by the server; there never was an exchange. */
     void (*bad_request)(void *owner, const struct http1_error *error, struct belay_instant began_at);
 };
