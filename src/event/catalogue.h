@@ -28,8 +28,11 @@ enum event_presence {
     EVENT_IF_HINT,    /* the server gave a hint */
 };
 
+#define EVENT_KEY_BYTES 16
+#define EVENT_WORD_BYTES_MAX 24 /* no vocabulary has a longer word */
+
 struct event_field {
-    const char *key;  /* `,"name":` */
+    char key[EVENT_KEY_BYTES]; /* `,"name":`, filled up with zeros, so that it is copied whole */
     uint8_t key_bytes, type, presence;
     uint16_t offset, bytes_max;
     const char *word;             /* EVENT_KIND */

@@ -21,94 +21,92 @@ static bool is_set(const struct event_field *field, const void *at)
     }
 }
 
-/* Only attempt events have fields that depend on the verdict. */
-static bool is_present(const struct event_field *field, const void *record, const void *at)
+/* Which kinds of presence hold for this record, one bit each. Only attempt events have fields that depend on the
+ * verdict. */
+static unsigned presences(const struct event_record *catalogue, const void *record)
 {
+    unsigned held = 1u << EVENT_ALWAYS;
+    if (catalogue != &event_attempt_record) return held;
     const struct belay_attempt_event *attempt = record;
-    switch (field->presence) {
-    case EVENT_IF_SET: return is_set(field, at);
-    case EVENT_IF_RETRY: return attempt->verdict.decision == BELAY_DECISION_RETRY;
-    case EVENT_IF_WAIT:
-        return attempt->verdict.decision == BELAY_DECISION_RETRY && attempt->verdict.wait_source != BELAY_WAIT_NONE;
-    case EVENT_IF_HINT: return attempt->outcome.has_retry_after;
-    default: return true;
-    }
+    if (attempt->outcome.has_retry_after) held |= 1u << EVENT_IF_HINT;
+    if (attempt->verdict.decision != BELAY_DECISION_RETRY) return held;
+    held |= 1u << EVENT_IF_RETRY;
+    if (attempt->verdict.wait_source != BELAY_WAIT_NONE) held |= 1u << EVENT_IF_WAIT;
+    return held;
 }
 
-/* Words come from closed lists: nothing in them needs escaping. */
-static void put_word(struct json *json, const char *word)
+static char *put_null(char *at)
 {
-    if (!word) {
-        json_text(json, "null", 4);
-        return;
-    }
-    json_text(json, "\"", 1);
-    json_text(json, word, strlen(word));
-    json_text(json, "\"", 1);
+    return event_json_text(at, "null", 4);
 }
 
-static void put_status(struct json *json, int status)
+static char *put_word(char *at, const char *word)
 {
-    if (status > 0) {
-        json_number(json, status);
-    } else {
-        json_text(json, "null", 4);
-    }
+    return word ? event_json_word(at, word) : put_null(at);
 }
 
-static void put_request_id(struct json *json, const struct event_field *field, const void *record, const void *at)
+static char *put_request_id(char *at, const struct event_field *field, const void *record, const void *value)
 {
     static const char JOINT[] = "/attempt-";
-    json_text(json, "\"", 1);
-    json_escape(json, *(const struct belay_slice *)at, field->bytes_max);
-    json_text(json, JOINT, sizeof JOINT - 1);
-    json_number(json, ((const struct belay_attempt_event *)record)->verdict.attempt);
-    json_text(json, "\"", 1);
+    *at = '"';
+    at = event_json_escape(at + 1, *(const struct belay_slice *)value, field->bytes_max);
+    at = event_json_text(at, JOINT, sizeof JOINT - 1);
+    at = event_json_number(at, ((const struct belay_attempt_event *)record)->verdict.attempt);
+    return event_json_text(at, "\"", 1);
 }
 
-static void put_result(struct json *json, const struct belay_ending *ending)
+static char *put_result(char *at, const struct belay_ending *ending)
 {
-    json_text(json, "{\"status\":", 10);
-    if (ending->status > 0) {
-        json_number(json, ending->status);
-    } else {
-        put_word(json, ending->word);
-    }
-    json_text(json, "}", 1);
+    at = event_json_text(at, "{\"status\":", 10);
+    at = ending->status > 0 ? event_json_number(at, ending->status) : put_word(at, ending->word);
+    return event_json_text(at, "}", 1);
 }
 
-static void put(struct json *json, const struct event_field *field, const void *record, const void *at)
+static char *put(char *at, const struct event_field *field, const void *record, const void *value)
 {
     switch ((enum event_type)field->type) {
-    case EVENT_VERSION: json_number(json, BELAY_EVENT_VERSION); break;
-    case EVENT_KIND: put_word(json, field->word); break;
-    case EVENT_TIME: json_time(json, *(const struct belay_wall *)at); break;
-    case EVENT_TEXT: json_string(json, *(const struct belay_slice *)at, field->bytes_max); break;
-    case EVENT_REQUEST_ID: put_request_id(json, field, record, at); break;
-    case EVENT_COUNT: json_number(json, *(const uint32_t *)at); break;
-    case EVENT_INTEGER: json_number(json, *(const int64_t *)at); break;
-    case EVENT_STATUS: put_status(json, read_int(at)); break;
-    case EVENT_WORD: put_word(json, field->name((unsigned)read_int(at))); break;
-    case EVENT_SPAN: json_number(json, belay_span_floor_ms(*(const struct belay_span *)at)); break;
-    case EVENT_TRUE: json_text(json, "true", 4); break;
-    case EVENT_RESULT: put_result(json, at); break;
+    case EVENT_VERSION: return event_json_number(at, BELAY_EVENT_VERSION);
+    case EVENT_KIND: return event_json_word(at, field->word);
+    case EVENT_TIME: return event_json_time(at, *(const struct belay_wall *)value);
+    case EVENT_TEXT: return event_json_string(at, *(const struct belay_slice *)value, field->bytes_max);
+    case EVENT_REQUEST_ID: return put_request_id(at, field, record, value);
+    case EVENT_COUNT: return event_json_number(at, *(const uint32_t *)value);
+    case EVENT_INTEGER: return event_json_number(at, *(const int64_t *)value);
+    case EVENT_STATUS: return read_int(value) > 0 ? event_json_number(at, read_int(value)) : put_null(at);
+    case EVENT_WORD: return put_word(at, field->name((unsigned)read_int(value)));
+    case EVENT_SPAN: return event_json_number(at, belay_span_floor_ms(*(const struct belay_span *)value));
+    case EVENT_TRUE: return event_json_text(at, "true", 4);
+    case EVENT_RESULT: return put_result(at, value);
     }
+    return at;
+}
+
+/* `out` has BELAY_EVENT_BYTES_MAX bytes, which the catalogue's sum does not reach. */
+static size_t encode_whole(const struct event_record *catalogue, const void *record, char *out)
+{
+    unsigned held = presences(catalogue, record);
+    char *at = out;
+    for (size_t i = 0; i < catalogue->count; i++) {
+        const struct event_field *field = &catalogue->fields[i];
+        const void *value = (const char *)record + field->offset;
+        bool present = field->presence == EVENT_IF_SET ? is_set(field, value) : (held >> field->presence & 1) != 0;
+        if (!present) continue;
+        memcpy(at, field->key, EVENT_KEY_BYTES);
+        at = put(at + field->key_bytes, field, record, value);
+    }
+    out[0] = '{'; /* in place of the first key's comma */
+    at = event_json_text(at, "}\n", 2);
+    return (size_t)(at - out);
 }
 
 static size_t encode(const struct event_record *catalogue, const void *record, char *out, size_t capacity)
 {
-    struct json json = {.at = out, .end = out + capacity};
-    json_text(&json, "{", 1);
-    for (size_t i = 0; i < catalogue->count; i++) {
-        const struct event_field *field = &catalogue->fields[i];
-        const void *at = (const char *)record + field->offset;
-        if (!is_present(field, record, at)) continue;
-        size_t comma = i == 0;
-        json_text(&json, field->key + comma, field->key_bytes - comma);
-        put(&json, field, record, at);
-    }
-    json_text(&json, "}\n", 2);
-    return json.full ? 0 : (size_t)(json.at - out);
+    char whole[BELAY_EVENT_BYTES_MAX];
+    if (capacity >= BELAY_EVENT_BYTES_MAX) return encode_whole(catalogue, record, out);
+    size_t bytes = encode_whole(catalogue, record, whole);
+    if (bytes > capacity) return 0;
+    memcpy(out, whole, bytes);
+    return bytes;
 }
 
 size_t belay_attempt_event_encode(const struct belay_attempt_event *event, char *out, size_t capacity)

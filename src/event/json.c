@@ -8,34 +8,29 @@ static const char PAIRS[] = "000102030405060708091011121314151617181920212223242
                             "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
                             "8081828384858687888990919293949596979899";
 
-void json_text(struct json *json, const char *text, size_t length)
+char *event_json_number(char *at, int64_t value)
 {
-    if (json->full || length > (size_t)(json->end - json->at)) {
-        json->full = true;
-        return;
+    if (value >= 0 && value < 10) {
+        *at = (char)('0' + value);
+        return at + 1;
     }
-    memcpy(json->at, text, length);
-    json->at += length;
-}
-
-void json_number(struct json *json, int64_t value)
-{
-    char digits[20];
-    char *at = digits + sizeof digits;
+    char digits[2 * JSON_NUMBER_BYTES_MAX] = {0};
+    char *end = digits + JSON_NUMBER_BYTES_MAX, *from = end;
     uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
     while (left >= 100) {
-        at -= 2;
-        memcpy(at, PAIRS + left % 100 * 2, 2);
+        from -= 2;
+        memcpy(from, PAIRS + left % 100 * 2, 2);
         left /= 100;
     }
     if (left >= 10) {
-        at -= 2;
-        memcpy(at, PAIRS + left * 2, 2);
+        from -= 2;
+        memcpy(from, PAIRS + left * 2, 2);
     } else {
-        *--at = (char)('0' + left);
+        *--from = (char)('0' + left);
     }
-    if (value < 0) *--at = '-';
-    json_text(json, at, (size_t)(digits + sizeof digits - at));
+    if (value < 0) *--from = '-';
+    memcpy(at, from, JSON_NUMBER_BYTES_MAX); /* a fixed size is one or two moves */
+    return at + (end - from);
 }
 
 /* Do eight bytes hold one that is not itself in a JSON string: a control, a quote, a backslash, beyond ASCII? */
@@ -50,20 +45,6 @@ static bool any_special(uint64_t word)
 static bool is_special(unsigned char c)
 {
     return c < 0x20 || c == '"' || c == '\\' || c >= 0x80;
-}
-
-/* Bytes at the front that stand for themselves. */
-static size_t plain_run(const char *data, size_t length)
-{
-    size_t n = 0;
-    while (length - n >= 8) {
-        uint64_t word;
-        memcpy(&word, data + n, sizeof word);
-        if (any_special(word)) break;
-        n += 8;
-    }
-    while (n < length && !is_special((unsigned char)data[n])) n++;
-    return n;
 }
 
 /* Length of the well-formed character at the front (RFC 3629: no overlong form, no surrogate), or 0. */
@@ -120,32 +101,39 @@ static size_t escape(const char *data, size_t length, size_t *took, char out[6])
     return 6;
 }
 
-void json_escape(struct json *json, struct belay_slice text, size_t bytes_max)
+char *event_json_escape(char *at, struct belay_slice text, size_t bytes_max)
 {
     const char *data = text.data;
-    size_t length = text.length;
-    while (length > 0) {
-        size_t run = plain_run(data, length < bytes_max ? length : bytes_max);
-        if (run) json_text(json, data, run);
-        data += run;
-        length -= run;
-        bytes_max -= run;
-        if (length == 0 || bytes_max == 0) return;
+    size_t length = text.length, room = bytes_max;
+    while (length > 0 && room > 0) {
+        uint64_t word;
+        if (length >= sizeof word && room >= sizeof word) {
+            memcpy(&word, data, sizeof word);
+            if (!any_special(word)) {
+                memcpy(at, &word, sizeof word);
+                at += sizeof word;
+                data += sizeof word;
+                length -= sizeof word;
+                room -= sizeof word;
+                continue;
+            }
+        }
+        if (!is_special((unsigned char)*data)) {
+            *at++ = *data++;
+            length--;
+            room--;
+            continue;
+        }
         char shown[6];
         size_t took, bytes = escape(data, length, &took, shown);
-        if (bytes > bytes_max) return;
-        json_text(json, shown, bytes);
+        if (bytes > room) break;
+        memcpy(at, shown, bytes);
+        at += bytes;
         data += took;
         length -= took;
-        bytes_max -= bytes;
+        room -= bytes;
     }
-}
-
-void json_string(struct json *json, struct belay_slice text, size_t bytes_max)
-{
-    json_text(json, "\"", 1);
-    json_escape(json, text, bytes_max);
-    json_text(json, "\"", 1);
+    return at;
 }
 
 struct civil {
@@ -172,21 +160,21 @@ static void two(char *out, uint64_t value)
     memcpy(out, PAIRS + value * 2, 2);
 }
 
-void json_time(struct json *json, struct belay_wall time)
+char *event_json_time(char *at, struct belay_wall time)
 {
     /* int64 nanoseconds end in 2262, so the year always has four digits. */
     uint64_t ms = time.ns < 0 ? 0 : (uint64_t)(time.ns / BELAY_NS_PER_MS);
     uint64_t seconds = ms / 1000;
     struct civil date = civil_from_days(seconds / 86400);
-    char out[] = "\"0000-00-00T00:00:00.000Z\"";
-    two(out + 1, date.year / 100);
-    two(out + 3, date.year % 100);
-    two(out + 6, date.month);
-    two(out + 9, date.day);
-    two(out + 12, seconds / 3600 % 24);
-    two(out + 15, seconds / 60 % 60);
-    two(out + 18, seconds % 60);
-    out[21] = (char)('0' + ms % 1000 / 100);
-    two(out + 22, ms % 100);
-    json_text(json, out, sizeof out - 1);
+    memcpy(at, "\"0000-00-00T00:00:00.000Z\"", JSON_TIME_BYTES);
+    two(at + 1, date.year / 100);
+    two(at + 3, date.year % 100);
+    two(at + 6, date.month);
+    two(at + 9, date.day);
+    two(at + 12, seconds / 3600 % 24);
+    two(at + 15, seconds / 60 % 60);
+    two(at + 18, seconds % 60);
+    at[21] = (char)('0' + ms % 1000 / 100);
+    two(at + 22, ms % 100);
+    return at + JSON_TIME_BYTES;
 }

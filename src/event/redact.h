@@ -13,7 +13,7 @@
 struct belay_slice event_endpoint(struct belay_slice path, struct belay_slice route,
                                   char room[EVENT_ENDPOINT_BYTES_MAX]);
 
-/* May this id, given by a caller, be an operation's id? 1 to BELAY_OPERATION_ID_MAX letters, digits and - _ . : + = ~ */
+/* May this id, given by a caller, be an operation's? 1 to BELAY_OPERATION_ID_MAX letters, digits and - _ . : + = ~ */
 bool event_id_valid(struct belay_slice id);
 
 #endif
