@@ -27,19 +27,6 @@
 extern "C" {
 #endif
 
-/* What the request is, as its method and its route say. */
-struct belay_traits {
-    bool safe_method;     /* GET, HEAD, OPTIONS, TRACE */
-    bool write;           /* the route says effect: write, or (no word from the route) the method is not safe */
-    bool idempotent;      /* the route declares the method idempotent */
-    bool keyed;           /* bears an idempotency key, and the route declares that the recipient honours it */
-    bool owned_elsewhere; /* arrived marked as retried on another level */
-    bool state_check;     /* the route can ask for the state */
-};
-
-/* Safe and not declared a write, or declared idempotent, or keyed (semantics 1). */
-bool belay_traits_replay_safe(const struct belay_traits *traits);
-
 enum belay_admission_kind { BELAY_ADMITTED, BELAY_WAIT, BELAY_QUEUED, BELAY_REFUSED };
 
 struct belay_admission {
@@ -51,7 +38,7 @@ struct belay_admission {
     struct belay_span remaining;   /* ADMITTED: of the deadline, before the call */
     struct belay_span pass_on;     /* ADMITTED: remaining - reserve, the outgoing deadline; > 0 */
     bool fresh_connection;         /* ADMITTED: a pooled connection must not be used (5a) */
-    bool has_hint;                 /* REFUSED by hold or breaker: when trying again makes sense */
+    bool has_hint;                 /* REFUSED by hold, quota or breaker: when trying again makes sense */
     struct belay_span retry_hint;
 };
 
@@ -66,8 +53,6 @@ struct belay_verdict {
     struct belay_instant retry_at; /* RETRY: now + wait */
 };
 
-enum belay_effect { BELAY_EFFECT_NOT_A_WRITE, BELAY_EFFECT_DONE, BELAY_EFFECT_NONE, BELAY_EFFECT_UNKNOWN };
-
 /* How the operation ended: the fields of its record. */
 struct belay_ending {
     int status;                    /* > 0: result is that status (the last decision was return) */
@@ -81,28 +66,31 @@ struct belay_operation {           /* private fields; here so that the caller ca
     const struct belay_policy *policy;
     struct belay_target *target;
     struct belay_traits traits;
-    struct belay_instant started_at, deadline_at, attempt_at, attempt_end_at, not_before_at;
     struct belay_waiter waiter;
-    uint64_t breaker_permit;
+    struct belay_claim claim;
+    struct belay_instant started_at, deadline_at, seen_at, attempt_at, attempt_end_at, retry_at;
     struct belay_span previous_wait;
     uint32_t attempts, counted_attempts;
     int last_status;
-    uint8_t state, last_error, last_sent, last_decision, last_terminal;
-    bool token_reserved, stale_used, fresh_next, probe, replay_safe, quota_waiting, effect_unknown;
-    uint64_t spare[4];
+    enum belay_decision last_decision;
+    enum belay_terminal terminal;
+    uint8_t state;
+    bool replay_safe, stale_used, fresh_next, effect_done, effect_unknown;
 };
 
-/* `wake` may be NULL when the policy's bulkhead has no queue. deadline_at > started_at is not required: an
- * operation without time is refused at its first admit. */
+/* `wake` (target.h says what it may do) may be NULL when the target's bulkhead has no queue. deadline_at > started_at
+ * is not required: an operation without time is refused at its first admit. */
 void belay_operation_init(struct belay_operation *op, const struct belay_policy *policy,
                           struct belay_target *target, const struct belay_traits *traits,
                           struct belay_instant started_at, struct belay_instant deadline_at,
                           void (*wake)(struct belay_waiter *));
+/* Before each attempt, and again after WAIT and QUEUED. Asked too early it answers WAIT or QUEUED again. */
 struct belay_admission belay_operation_admit(struct belay_operation *op, struct belay_instant now);
 /* Is this status to be decided at its head (semantics 3, "what is held")? True when a repeat of it would be
  * considered at all: in retry_on, and the request may be repeated after it. Call record at the head then;
  * otherwise stream, and call record when the message has ended. */
 bool belay_operation_decides_at_head(const struct belay_operation *op, int status);
+/* The attempt that was admitted came to `outcome`; exactly once for each ADMITTED. */
 struct belay_verdict belay_operation_record(struct belay_operation *op, const struct belay_outcome *outcome,
                                             struct belay_instant now, uint64_t luck);
 /* The caller of the operation has gone while no attempt was under way (waiting, queued). An attempt under way

@@ -2,7 +2,8 @@
  *
  * Every enum has one `_name` function; its words are the ones that stand in events, metrics and documents.
  * A new word is a new version of the event contract. `_name` never returns NULL for a listed value and
- * returns NULL for anything else. `_parse` accepts exactly those words.
+ * returns NULL for anything else. `_parse` accepts exactly those words,
+ * but not `none`, which stands for "there is none" and in no input.
  * Thread rule: pure values and constant strings.
  */
 #ifndef BELAY_OUTCOME_H
@@ -101,6 +102,18 @@ enum belay_outcome_class {
 };
 
 enum belay_wait_source { BELAY_WAIT_NONE, BELAY_WAIT_BACKOFF, BELAY_WAIT_RETRY_AFTER, BELAY_WAIT_COUNT };
+
+/* What an outcome says of its recipient's health, as the breaker counts it (semantics 8). */
+enum belay_health {
+    BELAY_HEALTH_GOOD,    /* 2xx, 3xx */
+    BELAY_HEALTH_ALIVE,   /* 4xx but 429: neutral while closed, proves life in half-open */
+    BELAY_HEALTH_NEUTRAL, /* says nothing */
+    BELAY_HEALTH_BAD,
+    BELAY_HEALTH_COUNT
+};
+
+/* What became of a write (semantics 2). */
+enum belay_effect { BELAY_EFFECT_NOT_A_WRITE, BELAY_EFFECT_DONE, BELAY_EFFECT_NONE, BELAY_EFFECT_UNKNOWN };
 
 /* What one attempt came to. Either status is 100..599 and error NONE, or status 0 and error set. */
 struct belay_outcome {

@@ -17,13 +17,26 @@ extern "C" {
 
 struct belay_target;
 
-/* One that waits for a bulkhead slot. Embedded in the operation; `wake` is called without the lock held,
- * from the thread that released the slot, once for each QUEUED answer: the owner must then ask
- * `belay_operation_admit` again from its own thread. */
+/* One that waits for a bulkhead slot or for its turn in the quota. Embedded in the operation; `wake` is called
+ * without the lock held, from the thread that released the slot, once for a stay in the queue (QUEUED answers that
+ * follow each other without an ADMITTED, WAIT or REFUSED between): the owner must then ask `belay_operation_admit`
+ * again from its own thread. `wake` only passes the word on (a post to that thread): it must not call into the
+ * library. When admit, cancel or finish have returned, no `wake` for an earlier answer is running or will come. */
 struct belay_waiter {
     struct belay_waiter *next, *prev; /* private */
-    bool queued;                      /* private */
+    int place;                        /* private: the queue it stands in */
+    const void *waker;                /* private: the thread that is calling `wake` just now */
     void (*wake)(struct belay_waiter *waiter);
+};
+
+/* What one operation holds of its target, or waits for. Private; embedded in the operation. */
+struct belay_claim {
+    struct belay_breaker_permit permit;
+    struct belay_hold_ticket ticket;
+    uint64_t hold_key;
+    bool in_flight; /* holds the permit and a slot */
+    bool token;     /* holds a reserved retry token */
+    bool waiting;   /* stands in a queue, or was promised a slot */
 };
 
 /* Counters since init, and the state now; a snapshot taken under the lock. */
@@ -35,7 +48,8 @@ struct belay_target_stats {
     uint64_t breaker_opened;
     uint64_t too_many_requests; /* 429 seen */
     uint64_t in_flight_ms;      /* sum of attempt durations: concurrency = its rate / 1000 */
-    uint32_t in_flight, in_flight_peak, waiting;
+    uint32_t in_flight, in_flight_peak;
+    uint32_t waiting;     /* for a slot or for the quota */
     int breaker_state;          /* enum belay_breaker_state */
 };
 
@@ -47,6 +61,10 @@ size_t belay_target_size(void);
 struct belay_target *belay_target_init(void *memory, const struct belay_policy *policy, uint64_t seed);
 /* No operation may be using it. The memory stays the caller's. */
 void belay_target_deinit(struct belay_target *target);
+/* The recipient said (RateLimit fields) that `left` calls may be made in the next `reset_for`: lowers the pace of
+ * the quota, if there is one. */
+void belay_target_on_limit(struct belay_target *target, struct belay_instant now, uint64_t left,
+                           struct belay_span reset_for);
 void belay_target_stats(struct belay_target *target, struct belay_instant now, struct belay_target_stats *out);
 
 #ifdef __cplusplus

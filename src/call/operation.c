@@ -1,0 +1,237 @@
+/* operation.c: one logical operation, the only composer of the policies (operation.h). */
+#include "call/gates.h"
+
+#include <belay/deadline.h>
+#include <belay/retry.h>
+
+#include "base/check.h"
+
+enum state { READY, IN_FLIGHT, ENDED, FINISHED };
+
+static const struct belay_span no_wait = {0};
+
+void belay_operation_init(struct belay_operation *op, const struct belay_policy *policy,
+                          struct belay_target *target, const struct belay_traits *traits,
+                          struct belay_instant started_at, struct belay_instant deadline_at,
+                          void (*wake)(struct belay_waiter *))
+{
+    *op = (struct belay_operation){
+        .policy = policy,
+        .target = target,
+        .traits = *traits,
+        .waiter.wake = wake,
+        .started_at = started_at,
+        .deadline_at = deadline_at,
+        .seen_at = started_at,
+        .retry_at = started_at,
+        .state = READY,
+        .replay_safe = belay_traits_replay_safe(traits),
+    };
+    if (policy->hold.scope != BELAY_HOLD_TARGET) op->claim.hold_key = traits->hold_key;
+}
+
+/* The operation's own time never runs backwards. */
+static struct belay_instant see(struct belay_operation *op, struct belay_instant now)
+{
+    op->seen_at = belay_instant_max(op->seen_at, now);
+    return op->seen_at;
+}
+
+static void end(struct belay_operation *op, enum belay_terminal terminal)
+{
+    op->state = ENDED;
+    op->terminal = terminal;
+}
+
+struct belay_admission belay_operation_admit(struct belay_operation *op, struct belay_instant now)
+{
+    CHECK(op->state == READY);
+    struct belay_admission out = {.kind = BELAY_WAIT, .at = op->retry_at};
+    now = see(op, now);
+    if (now.ns < op->retry_at.ns) return out;
+
+    struct belay_instant attempt_end_at =
+        belay_deadline_attempt_end(now, op->deadline_at, op->policy->attempt_timeout_for);
+    if (op->counted_attempts >= op->policy->attempts_max) {
+        out = (struct belay_admission){.kind = BELAY_REFUSED, .terminal = BELAY_TERMINAL_MAX_ATTEMPTS};
+    } else {
+        belay__target_admit(op, now, attempt_end_at, &out);
+    }
+    if (out.kind == BELAY_REFUSED) {
+        end(op, out.terminal);
+        belay__target_leave(op, now);
+    }
+    if (out.kind != BELAY_ADMITTED) return out;
+
+    op->state = IN_FLIGHT;
+    op->attempt_at = now;
+    op->attempt_end_at = attempt_end_at;
+    out.at = attempt_end_at;
+    out.attempt = ++op->attempts;
+    out.remaining = belay_deadline_remaining(op->deadline_at, now);
+    out.pass_on = belay_span_ns(belay_ns_sub(out.remaining.ns, op->policy->reserve_for.ns));
+    out.fresh_connection = op->fresh_next;
+    return out;
+}
+
+static bool is_owned(const struct belay_operation *op)
+{
+    return op->traits.owned_elsewhere && !op->policy->retry_when_owned;
+}
+
+static struct belay_class classify(const struct belay_operation *op, const struct belay_outcome *outcome)
+{
+    return belay_classify_decide(&op->traits, &op->policy->retry_on, op->policy->retry_unsafe_refusals, outcome);
+}
+
+bool belay_operation_decides_at_head(const struct belay_operation *op, int status)
+{
+    struct belay_outcome outcome = {.status = status, .sent = BELAY_ANSWERED};
+    enum belay_outcome_class kind = classify(op, &outcome).kind;
+    if (kind == BELAY_CLASS_UNKNOWN) return op->traits.state_check;
+    return kind == BELAY_CLASS_REPEATABLE && !is_owned(op);
+}
+
+/* Section 5a: goes again at once on a fresh connection, once an operation, whatever the list of outcomes says. */
+static bool is_stale_repeat(const struct belay_operation *op, const struct belay_outcome *outcome)
+{
+    return outcome->stale && outcome->error != BELAY_ERROR_NONE && op->replay_safe && !op->stale_used;
+}
+
+static void draw_wait(struct belay_operation *op, const struct belay_outcome *outcome,
+                      struct belay_retry_facts *facts, uint64_t luck)
+{
+    const struct belay_backoff_config *config = &op->policy->backoff;
+    if (facts->stale_repeat) return;
+    if (outcome->has_retry_after) {
+        struct belay_span spare = belay_span_ns(belay_ns_sub(facts->remaining.ns, facts->reserve.ns));
+        facts->wait = belay_backoff_decide_hint(config, belay_span_ms(outcome->retry_after_ms), spare, luck);
+        facts->wait_source = BELAY_WAIT_RETRY_AFTER;
+        return;
+    }
+    facts->wait = belay_backoff_decide(config, op->counted_attempts, op->previous_wait, luck);
+    facts->wait_source = BELAY_WAIT_BACKOFF;
+    op->previous_wait = facts->wait;
+}
+
+static struct belay__report report_of(const struct belay_operation *op, const struct belay_outcome *outcome,
+                                      struct belay_instant now, bool wants_retry)
+{
+    bool too_many = outcome->error == BELAY_ERROR_NONE && outcome->status == 429;
+    bool unavailable = outcome->error == BELAY_ERROR_NONE && outcome->status == 503;
+    struct belay_span hint = outcome->has_retry_after ? belay_span_ms(outcome->retry_after_ms) : no_wait;
+    struct belay__report report = {
+        .result = {.health = belay_classify_health(outcome),
+                   .timed_out = outcome->error == BELAY_ERROR_TIMEOUT,
+                   .cancelled = outcome->error == BELAY_ERROR_CANCELLED,
+                   .allowed = belay_instant_since(op->attempt_end_at, op->attempt_at),
+                   .elapsed = belay_instant_since(now, op->attempt_at),
+                   .hint = too_many ? hint : no_wait},
+        .now = now,
+        .too_many = too_many,
+        .holds = outcome->has_retry_after && (too_many || unavailable),
+        .hint = hint,
+        .wants_retry = wants_retry,
+    };
+    return report;
+}
+
+static struct belay_retry_facts facts_of(struct belay_operation *op, const struct belay_outcome *outcome,
+                                         struct belay_instant now, uint64_t luck)
+{
+    struct belay_retry_facts facts = {
+        .outcome_class = classify(op, outcome),
+        .answered = outcome->error == BELAY_ERROR_NONE,
+        .answer_started = outcome->answer_started,
+        .state_check = op->traits.state_check,
+        .owned = is_owned(op),
+        .stale_repeat = is_stale_repeat(op, outcome),
+        .remaining = belay_deadline_remaining(op->deadline_at, now),
+        .reserve = op->policy->reserve_for,
+        .wait_source = BELAY_WAIT_NONE,
+    };
+    if (facts.stale_repeat) {
+        facts.outcome_class.kind = BELAY_CLASS_REPEATABLE;
+        op->stale_used = true;
+    } else {
+        op->counted_attempts++;
+    }
+    facts.attempts_left = op->counted_attempts < op->policy->attempts_max;
+    if (facts.outcome_class.kind == BELAY_CLASS_REPEATABLE) draw_wait(op, outcome, &facts, luck);
+    return facts;
+}
+
+struct belay_verdict belay_operation_record(struct belay_operation *op, const struct belay_outcome *outcome,
+                                            struct belay_instant now, uint64_t luck)
+{
+    CHECK(op->state == IN_FLIGHT);
+    CHECK((outcome->error == BELAY_ERROR_NONE) == (outcome->status > 0));
+    now = see(op, now);
+    struct belay_retry_facts facts = facts_of(op, outcome, now, luck);
+    struct belay_retry_plan plan = belay_retry_decide(&facts);
+    struct belay__report report = report_of(op, outcome, now, plan.decision == BELAY_DECISION_RETRY);
+    struct belay__shared_facts shared = belay__target_record(op, &report);
+    if (report.wants_retry) plan = belay_retry_decide_shared(plan, shared.has_token, shared.closed);
+
+    struct belay_verdict verdict = {
+        .decision = plan.decision,
+        .reason = plan.reason,
+        .attempt = op->attempts,
+        .elapsed = report.result.elapsed,
+        .remaining = belay_deadline_remaining(op->deadline_at, op->attempt_at),
+    };
+    op->last_decision = plan.decision;
+    op->last_status = outcome->status;
+    op->effect_done |= facts.outcome_class.effect == BELAY_EFFECT_DONE;
+    op->effect_unknown |= facts.outcome_class.effect == BELAY_EFFECT_UNKNOWN;
+    op->state = ENDED;
+    if (plan.decision == BELAY_DECISION_RETRY) {
+        verdict.wait = facts.wait;
+        verdict.wait_source = facts.wait_source;
+        verdict.retry_at = op->retry_at = belay_instant_add(now, facts.wait);
+        op->fresh_next = outcome->stale;
+        op->state = READY;
+    }
+    return verdict;
+}
+
+/* An attempt that nobody recorded may have reached its recipient. */
+static void abandon(struct belay_operation *op, struct belay_instant now)
+{
+    if (op->state == IN_FLIGHT) op->effect_unknown = true;
+    if (op->state != ENDED) end(op, BELAY_TERMINAL_CANCELLED);
+    belay__target_leave(op, see(op, now));
+}
+
+void belay_operation_cancel(struct belay_operation *op, struct belay_instant now)
+{
+    CHECK(op->state != FINISHED);
+    abandon(op, now);
+}
+
+static enum belay_effect effect_of(const struct belay_operation *op)
+{
+    if (!op->traits.write) return BELAY_EFFECT_NOT_A_WRITE;
+    if (op->effect_done) return BELAY_EFFECT_DONE;
+    return op->effect_unknown ? BELAY_EFFECT_UNKNOWN : BELAY_EFFECT_NONE;
+}
+
+struct belay_ending belay_operation_finish(struct belay_operation *op, struct belay_instant now)
+{
+    CHECK(op->state != FINISHED);
+    abandon(op, now);
+    op->state = FINISHED;
+    struct belay_ending ending = {
+        .effect = effect_of(op),
+        .attempts = op->attempts,
+        .elapsed = belay_instant_since(op->seen_at, op->started_at),
+    };
+    if (op->terminal != BELAY_TERMINAL_NONE) {
+        ending.word = belay_terminal_name(op->terminal);
+    } else if (op->last_decision == BELAY_DECISION_RETURN) {
+        ending.status = op->last_status;
+    } else {
+        ending.word = belay_decision_name(op->last_decision);
+    }
+    return ending;
+}
