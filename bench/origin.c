@@ -19,8 +19,8 @@ static void prepare(size_t body_bytes)
 {
     if (answer_for == body_bytes) return;
     must(body_bytes <= BODY_BYTES_MAX, "body size");
-    int head = snprintf(answer, sizeof answer, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\n\r\n",
-                        body_bytes);
+    int head = snprintf(answer, sizeof answer,
+                        "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\n\r\n", body_bytes);
     memset(answer + head, 'x', body_bytes);
     answer_bytes = (size_t)head + body_bytes;
     answer_for = body_bytes;

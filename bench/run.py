@@ -29,8 +29,9 @@ PROXY_CORE, OTHER_CORE = "0", "1"
 RUN_SECONDS_MAX = 120
 IDLE_CONNECTIONS = 8000
 SHAPES = [  # body bytes, connections, requests
-          (50, 1, 20000), (50, 32, 120000), (50, 256, 120000), (65536, 1, 8000), (65536, 32, 24000),
-          (65536, 256, 24000)]
+    (50, 1, 20000), (50, 32, 120000), (50, 256, 120000),
+    (65536, 1, 8000), (65536, 32, 24000), (65536, 256, 24000),
+]
 CPU_GOAL, SYSCALLS_GOAL, IDLE_BYTES_GOAL = 0.90, 4.3, 1024
 
 

@@ -11,7 +11,11 @@ SOURCES = (".c", ".h", ".py", ".1", ".5", ".yaml")
 # Written in pieces, so that this file does not contain what it looks for.
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
 MACHINE_PATH = re.compile(r"(?<![\w.$}])/(work|home|root)/")
-FIRST_LINES = {".c": re.compile(r"/\* \S+\.c: \S"), ".h": re.compile(r"/\* \S+\.h: \S"), ".py": re.compile(r'"""\S')}
+FIRST_LINES = {
+    ".c": re.compile(r"/\* \S+\.c: \S"),
+    ".h": re.compile(r"/\* \S+\.h: \S"),
+    ".py": re.compile(r'(#!.*\n)?"""\S'),
+}
 
 
 def tracked(root):
