@@ -1,0 +1,345 @@
+/* flow.c: one operation, from the request's head to its record: asks the gates, makes the attempts, tells what became
+ * of them, and does what the verdict says. Decides nothing by itself (semantics 3). */
+#include "proxy/flow.h"
+
+#include "base/check.h"
+#include "proxy/route.h"
+
+static const struct client_events call_events;
+
+static struct belay_instant now_of(const struct flow *flow)
+{
+    return rt_now(flow->proxy->rt);
+}
+
+/* ---- the beginning ---- */
+
+/* 0: the request may go on; else the status of the problem that it is answered with. */
+static int find_route(struct flow *flow)
+{
+    const struct http1_head *request = flow->request;
+    if (request->method == BELAY_METHOD_CONNECT) return 501;
+    struct route_match match = route_find(flow->setup->listener, request->path, request->method);
+    flow->route = match.route;
+    if (!match.route) return match.allowed ? 405 : 404;
+    bool key_missing = match.route->idempotency_key == CONF_KEY_REQUIRED && !flow->facts.one_key;
+    return key_missing && !belay_method_is_safe(request->method) ? 400 : 0;
+}
+
+void flow_begin(struct proxy *proxy, struct server_exchange *exchange)
+{
+    struct flow *flow = proxy_take_flow(proxy);
+    proxy->stats.requests++;
+    if (!flow) {
+        proxy->stats.overloaded++;
+        server_abort(exchange);
+        return;
+    }
+    server_set_user(exchange, flow);
+    flow->exchange = exchange;
+    flow->request = server_request_head(exchange);
+    flow->began_at = server_request_began_at(exchange);
+    struct belay_span elapsed = belay_instant_since(now_of(flow), flow->began_at);
+    flow->began_wall.ns = belay_ns_sub(rt_wall(proxy->rt).ns, elapsed.ns);
+    facts_read(&flow->facts, &flow->setup->names, flow->request);
+    proxy->stats.deadlines_ignored += flow->facts.deadlines_ignored;
+    int refusal = find_route(flow);
+    ids_begin(flow);
+    if (refusal) {
+        struct problem problem = problem_of_request(refusal);
+        proxy->stats.unrouted += refusal != 400;
+        answer_problem(flow, &problem);
+        return;
+    }
+    struct belay_span given = flow->route->policy.deadline_for;
+    if (flow->facts.has_deadline) given = belay_span_min(given, flow->facts.deadline);
+    flow->deadline_at = belay_instant_add(flow->began_at, given);
+    rt_timer_arm(proxy->rt, &flow->timer, flow->deadline_at);
+    upload_begin(flow);
+}
+
+/* ---- the gates ---- */
+
+/* From whichever thread gave a slot back. */
+static void on_wake(struct belay_waiter *waiter)
+{
+    struct flow *flow = CONTAINER_OF(waiter, struct flow, op.waiter);
+    if (!atomic_exchange(&flow->posted, true)) rt_post(flow->proxy->rt, &flow->post);
+}
+
+/* A body that streams is gone after the first attempt that sent any of it: the request is then not safe to repeat,
+ * whatever its method and route say. */
+static void begin_operation(struct flow *flow)
+{
+    const struct conf_route *route = flow->route;
+    enum belay_method method = flow->request->method;
+    bool safe = belay_method_is_safe(method), streamed = flow->upload.streaming;
+    bool by_method = route->effect == CONF_EFFECT_BY_METHOD && !safe;
+    bool has_key = flow->facts.one_key || (route->idempotency_key == CONF_KEY_ADDED && !safe);
+    struct belay_traits traits = {
+        .safe_method = safe,
+        .write = route->effect == CONF_EFFECT_WRITE || by_method || streamed,
+        .idempotent = (route->idempotent & (1u << method)) && !streamed,
+        .keyed = route->idempotency_key != CONF_KEY_NONE && has_key && !streamed,
+        .owned_elsewhere = flow->facts.owned,
+    };
+    size_t index = (size_t)(route - flow->setup->listener->routes);
+    const struct belay_policy *policy = streamed ? &flow->setup->streamed[index] : &route->policy;
+    belay_operation_init(&flow->op, policy, flow->setup->targets[route->target], &traits, flow->began_at,
+                         flow->deadline_at, on_wake);
+    flow->has_op = true;
+}
+
+static void wait_until(struct flow *flow, struct belay_instant at, bool queued)
+{
+    flow->state = FLOW_ASKING;
+    flow->queued = queued;
+    rt_timer_arm(flow->proxy->rt, &flow->timer, at);
+}
+
+static void refused(struct flow *flow, const struct belay_admission *admission)
+{
+    if (flow->held.any) {
+        rt_timer_arm(flow->proxy->rt, &flow->timer, flow->deadline_at);
+        answer_give_held(flow);
+        return;
+    }
+    struct problem problem = problem_of_terminal(admission->terminal);
+    if (admission->has_hint) problem_set_retry_after(&problem, admission->retry_hint);
+    answer_problem(flow, &problem);
+}
+
+/* ---- an attempt ---- */
+
+static void lost(struct flow *flow, const struct belay_outcome *outcome);
+
+static void attempt(struct flow *flow, const struct belay_admission *admission)
+{
+    struct proxy *proxy = flow->proxy;
+    const struct belay_policy *policy = &flow->route->policy;
+    if (flow->call_runs) client_call_cancel(&flow->call); /* the rest of an answer that is not wanted any more */
+    flow->call_runs = flow->held.any = flow->recorded = false;
+    flow->state = FLOW_CALLING;
+    flow->attempt_wall = rt_wall(proxy->rt);
+    ids_hex(rt_random(proxy->rt) | 1, flow->span_id);
+    proxy->stats.retries += admission->attempt > 1;
+    rt_timer_arm(proxy->rt, &flow->timer, admission->at);
+    if (!headers_write_request(flow, admission)) {
+        struct belay_outcome none = {.error = BELAY_ERROR_REFUSED, .phase = BELAY_PHASE_SEND, .sent = BELAY_UNSENT};
+        lost(flow, &none);
+        return;
+    }
+    struct client_options options = {.connect_for = policy->connect_timeout_for,
+                                     .silence_for = policy->silence_timeout_for,
+                                     .fresh = admission->fresh_connection,
+                                     .probe_first = !belay_traits_replay_safe(&flow->op.traits),
+                                     .method = flow->request->method};
+    flow->call_runs = true;
+    client_call_start(flow_client(flow), &flow->call, &call_events, &options, buf_slice(&flow->head),
+                      buf_slice(&flow->upload.body), !flow->upload.streaming);
+}
+
+void flow_ask(struct flow *flow)
+{
+    if (!flow->has_op) begin_operation(flow);
+    struct belay_admission admission = belay_operation_admit(&flow->op, now_of(flow));
+    switch (admission.kind) {
+    case BELAY_ADMITTED: attempt(flow, &admission); break;
+    case BELAY_WAIT: wait_until(flow, admission.at, false); break;
+    case BELAY_QUEUED: wait_until(flow, admission.at, true); break;
+    case BELAY_REFUSED: refused(flow, &admission); break;
+    }
+}
+
+static struct belay_verdict record(struct flow *flow, const struct belay_outcome *outcome)
+{
+    struct proxy *proxy = flow->proxy;
+    struct belay_verdict verdict = belay_operation_record(&flow->op, outcome, rt_now(proxy->rt), rt_random(proxy->rt));
+    flow->recorded = true;
+    record_attempt(flow, outcome, &verdict);
+    return verdict;
+}
+
+/* The attempt came to an error, or to an end that the client did not wait for. */
+static void lost(struct flow *flow, const struct belay_outcome *outcome)
+{
+    if (flow->state == FLOW_STREAMING) {
+        if (!flow->recorded) (void)record(flow, outcome);
+        flow->proxy->stats.cut++;
+        flow_close(flow, server_abort);
+        return;
+    }
+    struct belay_verdict verdict = record(flow, outcome);
+    if (verdict.decision == BELAY_DECISION_RETRY) {
+        wait_until(flow, verdict.retry_at, false);
+        return;
+    }
+    struct problem problem = problem_of_error(verdict.decision, outcome);
+    answer_problem(flow, &problem);
+}
+
+static struct belay_outcome cut_short(const struct flow *flow, enum belay_error_class error)
+{
+    bool answered = flow->state == FLOW_STREAMING;
+    bool sent = client_call_bytes_accepted(&flow->call);
+    return (struct belay_outcome){.error = error,
+                                  .phase = client_call_phase(&flow->call),
+                                  .sent = answered ? BELAY_ANSWERED : sent ? BELAY_SENT : BELAY_UNSENT,
+                                  .answer_started = answered};
+}
+
+static void out_of_time(struct flow *flow)
+{
+    bool client_is_slow = flow->paused || upload_waits_for_client(flow);
+    struct belay_outcome outcome = cut_short(flow, client_is_slow ? BELAY_ERROR_CANCELLED : BELAY_ERROR_TIMEOUT);
+    client_call_cancel(&flow->call);
+    flow->call_runs = false;
+    lost(flow, &outcome);
+}
+
+void flow_on_timer(struct rt_timer *timer)
+{
+    struct flow *flow = CONTAINER_OF(timer, struct flow, timer);
+    bool calling = flow->state == FLOW_CALLING || flow->state == FLOW_STREAMING;
+    if (calling) out_of_time(flow);
+    else flow_ask(flow); /* a wait is over; or the upload took all the time, which the first gate sees */
+}
+
+void flow_on_post(struct rt_post *post)
+{
+    struct flow *flow = CONTAINER_OF(post, struct flow, post);
+    atomic_store(&flow->posted, false);
+    if (flow->exchange && flow->state == FLOW_ASKING && flow->queued) flow_ask(flow);
+}
+
+/* ---- what the target says ---- */
+
+static void on_head(struct client_call *call, const struct http1_head *head)
+{
+    struct flow *flow = CONTAINER_OF(call, struct flow, call);
+    struct belay_outcome *outcome = &flow->outcome;
+    *outcome = (struct belay_outcome){.status = head->status, .sent = BELAY_ANSWERED};
+    const struct http1_field *hint = head->status >= 300 ? http1_find(head, HTTP1_RETRY_AFTER) : NULL;
+    if (hint) {
+        struct belay_wall wall = rt_wall(flow->proxy->rt);
+        outcome->has_retry_after = http1_parse_retry_after(hint->value, wall, &outcome->retry_after, NULL);
+    }
+    if (belay_operation_decides_at_head(&flow->op, head->status)) {
+        struct belay_verdict verdict = record(flow, outcome);
+        if (verdict.decision == BELAY_DECISION_RETRY) {
+            answer_hold(flow, head);
+            wait_until(flow, verdict.retry_at, false);
+            return;
+        }
+    }
+    answer_pass_on(flow, head);
+}
+
+static bool on_body(struct client_call *call, struct belay_slice piece)
+{
+    struct flow *flow = CONTAINER_OF(call, struct flow, call);
+    if (flow->state == FLOW_STREAMING) {
+        flow->paused = !server_answer_body(flow->exchange, piece);
+        return !flow->paused;
+    }
+    answer_hold_body(flow, piece);
+    if (flow->held.lost) {
+        client_call_cancel(call);
+        flow->call_runs = false;
+    }
+    return true;
+}
+
+static void on_end(struct client_call *call)
+{
+    struct flow *flow = CONTAINER_OF(call, struct flow, call);
+    flow->call_runs = false;
+    if (flow->state != FLOW_STREAMING) {
+        flow->held.whole = true;
+        return;
+    }
+    if (!flow->recorded) (void)record(flow, &flow->outcome);
+    flow->proxy->stats.passed_on++;
+    flow_close(flow, server_answer_end);
+}
+
+static void on_failed(struct client_call *call, const struct client_failure *failure)
+{
+    struct flow *flow = CONTAINER_OF(call, struct flow, call);
+    flow->call_runs = false;
+    if (flow->state == FLOW_ASKING) {
+        flow->held.lost = true;
+        return;
+    }
+    if (failure->stale) {
+        /* One restart of a service must not cost a budget token for each pooled connection (semantics 5a). */
+        client_drop_idle(flow_client(flow));
+        flow->proxy->stats.stale++;
+    }
+    struct belay_outcome outcome = {.error = failure->error,
+                                    .phase = failure->phase,
+                                    .sent = failure->head_read        ? BELAY_ANSWERED
+                                            : failure->bytes_accepted ? BELAY_SENT
+                                                                      : BELAY_UNSENT,
+                                    .answer_started = flow->state == FLOW_STREAMING,
+                                    .stale = failure->stale};
+    lost(flow, &outcome);
+}
+
+static void on_call_writable(struct client_call *call)
+{
+    upload_go_on(CONTAINER_OF(call, struct flow, call));
+}
+
+static const struct client_events call_events = {.head = on_head,
+                                                 .body = on_body,
+                                                 .end = on_end,
+                                                 .failed = on_failed,
+                                                 .writable = on_call_writable};
+
+/* ---- what the client does ---- */
+
+void flow_writable(struct flow *flow)
+{
+    flow->paused = false;
+    if (flow->call_runs) client_call_resume(&flow->call);
+}
+
+void flow_gone(struct flow *flow, int status)
+{
+    bool calling = flow->state == FLOW_CALLING || flow->state == FLOW_STREAMING;
+    flow->proxy->stats.clients_gone++;
+    flow->terminal = status ? BELAY_TERMINAL_BAD_REQUEST : BELAY_TERMINAL_CANCELLED;
+    if (!flow->answer) flow->answer = status;
+    if (calling && !flow->recorded) {
+        struct belay_outcome outcome = cut_short(flow, BELAY_ERROR_CANCELLED);
+        (void)record(flow, &outcome);
+    } else if (flow->state == FLOW_ASKING) {
+        belay_operation_cancel(&flow->op, now_of(flow));
+    }
+    flow_close(flow, NULL);
+}
+
+/* ---- the end ---- */
+
+static struct belay_ending ending_of(struct flow *flow)
+{
+    if (flow->has_op) return belay_operation_finish(&flow->op, now_of(flow));
+    bool safe = belay_method_is_safe(flow->request->method);
+    return (struct belay_ending){.word = belay_terminal_name(flow->terminal),
+                                 .effect = safe ? BELAY_EFFECT_NOT_A_WRITE : BELAY_EFFECT_NONE,
+                                 .elapsed = belay_instant_since(now_of(flow), flow->began_at)};
+}
+
+void flow_close(struct flow *flow, void (*how)(struct server_exchange *))
+{
+    struct server_exchange *exchange = flow->exchange;
+    rt_timer_disarm(flow->proxy->rt, &flow->timer);
+    if (flow->call_runs) client_call_cancel(&flow->call);
+    flow->call_runs = false;
+    struct belay_ending ending = ending_of(flow);
+    record_operation(flow, &ending);
+    server_set_user(exchange, NULL);
+    proxy_give_flow(flow);
+    if (how) how(exchange);
+}

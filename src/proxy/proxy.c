@@ -1,0 +1,319 @@
+/* proxy.c: the life of one worker's proxy: snapshots in use, memory of operations, the server's and serve's calls. */
+#include "proxy/proxy.h"
+
+#include "base/check.h"
+#include "proxy/flow.h"
+
+#include <stdlib.h>
+
+#define SPARE_BUF_BYTES_MAX 4096    /* what a spare operation's buffers may keep */
+#define HELD_FIELDS_BYTES_MAX 32768 /* a head within its limits, with the lengths */
+#define HEAD_BYTES_MAX ((size_t)128 * 1024)
+#define BACKLOG_BYTES_MAX ((size_t)64 * 1024)
+
+/* ---- snapshots in use ---- */
+
+static void setup_destroy(struct setup *setup)
+{
+    struct proxy *proxy = setup->proxy;
+    for (size_t i = 0; setup->clients && i < setup->conf->target_count; i++) {
+        if (!setup->clients[i]) continue;
+        struct client_stats stats;
+        client_stats(setup->clients[i], &stats);
+        proxy->stats.clients.connects += stats.connects;
+        proxy->stats.clients.reuses += stats.reuses;
+        proxy->stats.clients.stale += stats.stale;
+        proxy->stats.clients.discarded += stats.discarded;
+        client_destroy(setup->clients[i]);
+    }
+    rt_timer_disarm(proxy->rt, &setup->reaper);
+    list_remove(&setup->node);
+    conf_give(setup->conf);
+    free(setup->clients);
+    free(setup->targets);
+    free(setup->streamed);
+    free(setup);
+}
+
+static void on_reaper(struct rt_timer *timer)
+{
+    setup_destroy(CONTAINER_OF(timer, struct setup, reaper));
+}
+
+static void setup_release(struct setup *setup)
+{
+    struct proxy *proxy = setup->proxy;
+    if (setup->users == 0 && setup != proxy->setup) rt_timer_arm(proxy->rt, &setup->reaper, rt_now(proxy->rt));
+}
+
+static bool setup_add_client(struct setup *setup, size_t index)
+{
+    const struct conf_target *target = &setup->conf->targets[index];
+    struct client_limits limits = {.http1 = http1_limits_default(),
+                                   .idle_for = target->policy.idle_for,
+                                   .idle_max = target->policy.idle_max};
+    if (setup->clients[index]) return true;
+    const struct conf_address *address = &target->addresses[0];
+    setup->clients[index] = client_create(setup->proxy->rt, &limits, belay_slice_z(address->host), address->port);
+    return setup->clients[index] != NULL;
+}
+
+static bool setup_fill(struct setup *setup, const struct proxy_options *options)
+{
+    size_t targets = setup->conf->target_count, routes = setup->listener->route_count;
+    setup->targets = calloc(targets, sizeof *setup->targets);
+    setup->clients = calloc(targets, sizeof *setup->clients);
+    setup->streamed = calloc(routes, sizeof *setup->streamed);
+    if (!setup->targets || !setup->clients || !setup->streamed) return false;
+    memcpy(setup->targets, options->targets, targets * sizeof *setup->targets);
+    for (size_t i = 0; i < routes; i++) {
+        setup->streamed[i] = setup->listener->routes[i].policy;
+        setup->streamed[i].retry_unsafe_refusals = false;
+        if (!setup_add_client(setup, setup->listener->routes[i].target)) return false;
+    }
+    return true;
+}
+
+static struct setup *setup_create(struct proxy *proxy, struct conf *conf, const struct proxy_options *options)
+{
+    struct setup *setup = calloc(1, sizeof *setup);
+    if (!setup) return NULL;
+    CHECK(options->listener < conf->listener_count);
+    setup->proxy = proxy;
+    setup->conf = conf_take(conf);
+    setup->listener = &conf->listeners[options->listener];
+    facts_names_init(&setup->names, conf);
+    rt_timer_init(&setup->reaper, on_reaper);
+    list_push_back(&proxy->setups, &setup->node);
+    if (setup_fill(setup, options)) return setup;
+    setup_destroy(setup);
+    return NULL;
+}
+
+/* ---- memory of operations ---- */
+
+/* Never freed before the proxy is: a thread that gives back a slot may still hold the waiter of an operation that has
+ * ended meanwhile, and wakes for nothing whoever has that memory then. */
+static struct flow *make_flow(struct proxy *proxy)
+{
+    struct flow *flow = calloc(1, sizeof *flow);
+    if (!flow) return NULL;
+    flow->proxy = proxy;
+    rt_timer_init(&flow->timer, flow_on_timer);
+    flow->post.run = flow_on_post;
+    atomic_init(&flow->posted, false);
+    buf_init(&flow->head, HEAD_BYTES_MAX);
+    buf_init(&flow->upload.body, 0);
+    buf_init(&flow->held.fields, HELD_FIELDS_BYTES_MAX);
+    buf_init(&flow->held.body, 0);
+    list_init(&flow->node);
+    return flow;
+}
+
+struct flow *proxy_take_flow(struct proxy *proxy)
+{
+    struct flow *flow;
+    if (list_empty(&proxy->spares)) {
+        flow = make_flow(proxy);
+        if (!flow) return NULL;
+    } else {
+        flow = CONTAINER_OF(proxy->spares.next, struct flow, node);
+        list_remove(&flow->node);
+    }
+    list_push_back(&proxy->running, &flow->node);
+    proxy->stats.running++;
+    flow->setup = proxy->setup;
+    flow->setup->users++;
+    flow->route = NULL;
+    flow->state = FLOW_COLLECTING;
+    flow->has_op = flow->queued = flow->paused = flow->call_runs = flow->recorded = false;
+    flow->terminal = BELAY_TERMINAL_BAD_REQUEST;
+    flow->answer = 0;
+    flow->held.any = false;
+    flow->upload.whole = flow->upload.streaming = flow->upload.chunked = flow->upload.gone = false;
+    return flow;
+}
+
+static void trim(struct buf *buf)
+{
+    if (buf->capacity > SPARE_BUF_BYTES_MAX) buf_deinit(buf);
+    else buf_clear(buf);
+}
+
+void proxy_give_flow(struct flow *flow)
+{
+    struct proxy *proxy = flow->proxy;
+    trim(&flow->head);
+    trim(&flow->upload.body);
+    trim(&flow->held.fields);
+    trim(&flow->held.body);
+    flow->exchange = NULL;
+    flow->setup->users--;
+    setup_release(flow->setup);
+    flow->setup = NULL;
+    list_remove(&flow->node);
+    list_push_front(&proxy->spares, &flow->node);
+    proxy->stats.running--;
+}
+
+static void free_spares(struct proxy *proxy)
+{
+    while (!list_empty(&proxy->spares)) {
+        struct flow *flow = CONTAINER_OF(proxy->spares.next, struct flow, node);
+        list_remove(&flow->node);
+        buf_deinit(&flow->head);
+        buf_deinit(&flow->upload.body);
+        buf_deinit(&flow->held.fields);
+        buf_deinit(&flow->held.body);
+        free(flow);
+    }
+}
+
+/* ---- what the server tells ---- */
+
+static void on_request(void *owner, struct server_exchange *exchange)
+{
+    flow_begin(owner, exchange);
+}
+
+static void on_body(void *owner, struct server_exchange *exchange, struct belay_slice piece, bool end)
+{
+    (void)owner;
+    struct flow *flow = server_user(exchange);
+    if (flow) upload_take(flow, piece, end);
+}
+
+static void on_writable(void *owner, struct server_exchange *exchange)
+{
+    (void)owner;
+    struct flow *flow = server_user(exchange);
+    if (flow) flow_writable(flow);
+}
+
+static void on_gone(void *owner, struct server_exchange *exchange, const struct http1_error *error)
+{
+    (void)owner;
+    struct flow *flow = server_user(exchange);
+    if (flow) flow_gone(flow, error ? error->status : 0);
+}
+
+static void on_bad_request(void *owner, const struct http1_error *error, struct belay_instant began_at)
+{
+    struct proxy *proxy = owner;
+    proxy->stats.bad_requests++;
+    record_bad_request(proxy, error, began_at);
+}
+
+static void on_drained(void *owner)
+{
+    struct proxy *proxy = owner;
+    if (proxy->drained) proxy->drained(proxy->drained_owner);
+}
+
+/* ---- what serve calls ---- */
+
+static struct server *make_server(struct proxy *proxy, const struct proxy_options *options)
+{
+    static const struct server_handler handler = {.request = on_request,
+                                                  .body = on_body,
+                                                  .writable = on_writable,
+                                                  .gone = on_gone,
+                                                  .bad_request = on_bad_request};
+    const struct conf *conf = proxy->setup->conf;
+    struct server_limits limits = {
+        .http1 = http1_limits_default(),
+        .head_for = conf->head_timeout_for,
+        .idle_for = conf->client_idle_for,
+        .connections_max = options->connections_max ? options->connections_max : conf->connections_max,
+        .backlog_bytes_max = BACKLOG_BYTES_MAX};
+    for (size_t i = 0; i < proxy->setup->listener->route_count; i++) {
+        struct belay_span silence_for = proxy->setup->listener->routes[i].policy.silence_timeout_for;
+        limits.silence_for = belay_span_max(limits.silence_for, silence_for);
+    }
+    return server_create(proxy->rt, &limits, &handler, proxy);
+}
+
+struct proxy *proxy_create(struct rt *rt, struct conf *conf, const struct proxy_options *options)
+{
+    struct proxy *proxy = calloc(1, sizeof *proxy);
+    if (!proxy) return NULL;
+    proxy->rt = rt;
+    proxy->events = options->events;
+    list_init(&proxy->setups);
+    list_init(&proxy->running);
+    list_init(&proxy->spares);
+    proxy->setup = setup_create(proxy, conf, options);
+    proxy->server = proxy->setup ? make_server(proxy, options) : NULL;
+    if (proxy->server) return proxy;
+    if (proxy->setup) setup_destroy(proxy->setup);
+    free(proxy);
+    return NULL;
+}
+
+bool proxy_configure(struct proxy *proxy, struct conf *conf, const struct proxy_options *options)
+{
+    struct setup *fresh = setup_create(proxy, conf, options);
+    if (!fresh) return false;
+    struct setup *before = proxy->setup;
+    proxy->setup = fresh;
+    setup_release(before);
+    return true;
+}
+
+bool proxy_listen(struct proxy *proxy, const struct rt_addr *addr, const char **error)
+{
+    return server_listen(proxy->server, addr, error);
+}
+
+void proxy_addr(const struct proxy *proxy, struct rt_addr *out)
+{
+    server_addr(proxy->server, out);
+}
+
+void proxy_stats(const struct proxy *proxy, struct proxy_stats *out)
+{
+    *out = proxy->stats;
+    server_stats(proxy->server, &out->server);
+    for (struct list *node = proxy->setups.next; node != &proxy->setups; node = node->next) {
+        const struct setup *setup = CONTAINER_OF(node, struct setup, node);
+        for (size_t i = 0; i < setup->conf->target_count; i++) {
+            if (!setup->clients[i]) continue;
+            struct client_stats stats;
+            client_stats(setup->clients[i], &stats);
+            out->clients.connects += stats.connects;
+            out->clients.reuses += stats.reuses;
+            out->clients.stale += stats.stale;
+            out->clients.discarded += stats.discarded;
+            out->clients.open += stats.open;
+            out->clients.idle += stats.idle;
+        }
+    }
+}
+
+void proxy_announce_drain(struct proxy *proxy)
+{
+    server_announce_drain(proxy->server);
+}
+
+void proxy_drain(struct proxy *proxy, struct belay_span idle_for, void (*drained)(void *owner), void *owner)
+{
+    proxy->drained = drained;
+    proxy->drained_owner = owner;
+    server_drain(proxy->server, idle_for, on_drained);
+}
+
+void proxy_destroy(struct proxy *proxy)
+{
+    if (!proxy) return;
+    while (!list_empty(&proxy->running)) {
+        struct flow *flow = CONTAINER_OF(proxy->running.next, struct flow, node);
+        struct server_exchange *exchange = flow->exchange;
+        flow_gone(flow, 0);
+        server_abort(exchange);
+    }
+    server_destroy(proxy->server);
+    proxy->setup = NULL;
+    while (!list_empty(&proxy->setups)) setup_destroy(CONTAINER_OF(proxy->setups.next, struct setup, node));
+    free_spares(proxy);
+    free(proxy);
+}
