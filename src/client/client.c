@@ -4,21 +4,12 @@
 #include "base/check.h"
 #include "client/conn.h"
 
-#include <arpa/inet.h>
 #include <stdlib.h>
 
 #define HOST_BYTES_MAX 256
 
 static void on_clock(struct rt_timer *timer);
 static void on_idle_clock(struct rt_timer *timer);
-
-static bool parse_literal(const char *host, uint16_t port, struct rt_addr *out)
-{
-    *out = (struct rt_addr){.port = port};
-    if (inet_pton(AF_INET, host, out->ip) == 1) out->family = 4;
-    else if (inet_pton(AF_INET6, host, out->ip) == 1) out->family = 6;
-    return out->family != 0;
-}
 
 struct client *client_create(struct rt *rt, const struct client_limits *limits, struct belay_slice host,
                              uint16_t port)
@@ -34,7 +25,7 @@ struct client *client_create(struct rt *rt, const struct client_limits *limits, 
         free(client);
         return NULL;
     }
-    if (parse_literal(buf_slice(&client->host).data, port, &client->resolved.addrs[0])) {
+    if (rt_addr_parse(host, port, &client->resolved.addrs[0])) {
         client->resolved.count = 1;
         client->resolved_until = belay_instant_never();
     }

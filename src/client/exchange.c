@@ -178,7 +178,7 @@ static bool feed_head(struct client_conn *conn, struct belay_slice in, size_t *u
     }
     bool interim = step == HTTP1_DONE && head->status < 200;
     if (step == HTTP1_BAD || head->status == 101 || (interim && ++conn->interim > CLIENT_INTERIM_MAX)) {
-        bool over = step == HTTP1_BAD && (in.length >= limits->head_bytes_max || error.status == 431);
+        bool over = step == HTTP1_BAD && error.offset >= limits->head_bytes_max;
         client_conn_fail(conn, over ? BELAY_ERROR_TOO_LARGE : BELAY_ERROR_PROTOCOL);
         return false;
     }

@@ -85,7 +85,7 @@ void answer_give_held(struct flow *flow)
     struct held *held = &flow->held;
     if (held->lost) {
         struct problem problem = problem_of_status(held->status);
-        if (flow->outcome.has_retry_after) problem_set_retry_after(&problem, flow->outcome.retry_after);
+        if (flow->outcome.has_retry_after) problem_set_retry_after(&problem, flow->outcome.retry_after_ms);
         answer_problem(flow, &problem);
         return;
     }

@@ -105,7 +105,7 @@ static void refused(struct flow *flow, const struct belay_admission *admission)
         return;
     }
     struct problem problem = problem_of_terminal(admission->terminal);
-    if (admission->has_hint) problem_set_retry_after(&problem, admission->retry_hint);
+    if (admission->has_hint) problem_set_retry_after(&problem, belay_span_ceil_ms(admission->retry_hint));
     answer_problem(flow, &problem);
 }
 
@@ -214,16 +214,20 @@ void flow_on_post(struct rt_post *post)
 
 /* ---- what the target says ---- */
 
+/* Two hints are none (semantics 6). */
+static void read_hint(struct belay_outcome *outcome, const struct http1_head *head, struct rt *rt)
+{
+    const struct http1_field *hint = head->status >= 300 ? http1_find(head, HTTP1_RETRY_AFTER) : NULL;
+    if (!hint || (head->repeated_ids & (UINT64_C(1) << HTTP1_RETRY_AFTER))) return;
+    outcome->has_retry_after = http1_parse_retry_after_ms(hint->value, rt_wall(rt), &outcome->retry_after_ms, NULL);
+}
+
 static void on_head(struct client_call *call, const struct http1_head *head)
 {
     struct flow *flow = CONTAINER_OF(call, struct flow, call);
     struct belay_outcome *outcome = &flow->outcome;
     *outcome = (struct belay_outcome){.status = head->status, .sent = BELAY_ANSWERED};
-    const struct http1_field *hint = head->status >= 300 ? http1_find(head, HTTP1_RETRY_AFTER) : NULL;
-    if (hint) {
-        struct belay_wall wall = rt_wall(flow->proxy->rt);
-        outcome->has_retry_after = http1_parse_retry_after(hint->value, wall, &outcome->retry_after, NULL);
-    }
+    read_hint(outcome, head, flow->proxy->rt);
     if (belay_operation_decides_at_head(&flow->op, head->status)) {
         struct belay_verdict verdict = record(flow, outcome);
         if (verdict.decision == BELAY_DECISION_RETRY) {

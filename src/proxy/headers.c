@@ -133,18 +133,6 @@ static void put_framing(struct out *out, const struct flow *flow)
     }
 }
 
-static void put_request_line(struct out *out, const struct http1_head *request)
-{
-    struct belay_slice pieces[] = {request->method_text, TEXT(" "), request->path,
-                                   request->has_query ? TEXT("?") : belay_slice("", 0), request->query,
-                                   TEXT(" HTTP/1.1\r\n")};
-    for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++) {
-        if (pieces[i].length == 0) continue;
-        memcpy(out->at, pieces[i].data, pieces[i].length);
-        put(out, pieces[i].length);
-    }
-}
-
 bool headers_write_request(struct flow *flow, const struct belay_admission *admission)
 {
     const struct http1_head *request = flow->request;
@@ -160,7 +148,7 @@ bool headers_write_request(struct flow *flow, const struct belay_admission *admi
     if (!start || room < bytes_max) return false;
     struct out out = {start, room};
     uint64_t ms = pass_on_ms(admission);
-    put_request_line(&out, request);
+    put(&out, http1_write_forward_line(out.at, out.room, request));
     put_field(&out, TEXT("Host"), authority);
     put_forwarded(&out, flow, ms);
     put_number(&out, flow->setup->names.deadline_out, ms);

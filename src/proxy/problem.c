@@ -112,9 +112,8 @@ struct problem problem_of_request(int status)
     }
 }
 
-void problem_set_retry_after(struct problem *problem, struct belay_span hint)
+void problem_set_retry_after(struct problem *problem, int64_t ms)
 {
-    int64_t ms = belay_span_ceil_ms(hint);
     problem->has_retry_after = true;
     problem->retry_after_s = ms <= 1000 ? 1 : (uint64_t)ms / 1000 + (ms % 1000 != 0);
 }

@@ -6,6 +6,7 @@
 #define PROXY_PROBLEM_H
 
 #include <belay/operation.h>
+#include <belay/slice.h>
 
 struct problem {
     int status;
@@ -27,7 +28,7 @@ struct problem problem_of_status(int status);
  * no memory (503). */
 struct problem problem_of_request(int status);
 
-void problem_set_retry_after(struct problem *problem, struct belay_span hint); /* rounded up, at least 1 s */
+void problem_set_retry_after(struct problem *problem, int64_t ms); /* rounded up, at least 1 s */
 
 #define PROBLEM_BYTES_MAX 512
 /* The document. operation_id has only characters that need no escaping. */
