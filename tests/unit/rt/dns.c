@@ -4,6 +4,7 @@
 #include "rt/rt_uv.h"
 
 #include <arpa/inet.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -83,7 +84,7 @@ static void names_that_cannot_be_are_dns_errors(void **state)
 /* ---- a name server of our own: known.test has one address, silent.test is never answered ---- */
 
 struct name_server {
-    int fd;
+    int fd, stop[2];
     pthread_t thread;
     char address[32];
 };
@@ -120,9 +121,11 @@ static void *name_server_run(void *arg)
     for (;;) {
         unsigned char packet[1024];
         struct sockaddr_in from;
+        struct pollfd either[2] = {{.fd = server->fd, .events = POLLIN}, {.fd = server->stop[0], .events = POLLIN}};
+        if (poll(either, 2, -1) < 0 || either[1].revents) return NULL;
         socklen_t from_length = sizeof(from);
         ssize_t count = recvfrom(server->fd, packet, 512, 0, (struct sockaddr *)&from, &from_length);
-        if (count < 17) return NULL; /* one byte: stop */
+        if (count < 17) continue;
         size_t length = name_server_answer(packet, (size_t)count);
         if (length > 0) sendto(server->fd, packet, length, 0, (struct sockaddr *)&from, from_length);
     }
@@ -136,16 +139,15 @@ static void name_server_start(struct name_server *server)
     assert_int_equal(bind(server->fd, (struct sockaddr *)&at, length), 0);
     assert_int_equal(getsockname(server->fd, (struct sockaddr *)&at, &length), 0);
     snprintf(server->address, sizeof(server->address), "127.0.0.1:%u", ntohs(at.sin_port));
+    assert_int_equal(pipe(server->stop), 0);
     assert_int_equal(pthread_create(&server->thread, NULL, name_server_run, server), 0);
 }
 
 static void name_server_stop(struct name_server *server)
 {
-    struct sockaddr_in at;
-    socklen_t length = sizeof(at);
-    assert_int_equal(getsockname(server->fd, (struct sockaddr *)&at, &length), 0);
-    assert_int_equal(sendto(server->fd, "", 1, 0, (struct sockaddr *)&at, length), 1);
+    close(server->stop[1]);
     assert_int_equal(pthread_join(server->thread, NULL), 0);
+    close(server->stop[0]);
     close(server->fd);
 }
 
