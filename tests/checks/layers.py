@@ -17,6 +17,9 @@ FORWARD = re.compile(r"^\s*struct (\w+);", re.MULTILINE)
 STRUCT = re.compile(r"^struct (\w+)\s*\{", re.MULTILINE)
 FUNCTION = re.compile(r"^[a-z][\w\s\*]*?\b(\w+)\(([^;{}]*)\)\s*(?:__attribute__\s*\(\(.*?\)\)\s*)?([;{])", re.MULTILINE)
 SANITIZER = re.compile(r"^(__[atu]san_|__ubsan_|__sanitizer_|__gcov|__llvm_|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail)")
+# What only src/call may ask; the rest asks an operation.
+DECIDERS = {"belay_retry_decide", "belay_retry_decide_shared", "belay_classify_decide", "belay_backoff_decide",
+            "belay_backoff_decide_hint"}
 
 
 class Layer(NamedTuple):
@@ -213,11 +216,30 @@ def defines(file, name):
                for path in texts if path.exists())
 
 
+def check_one_engine(project, built):
+    """Decisions are made in policy and composed in call: elsewhere they are only read."""
+    for path in project.sources():
+        folder = project.folder_of(path)
+        if folder in ("policy", "call"):
+            continue
+        for line in COMMENT.sub("", path.read_text()).splitlines():
+            for match in re.finditer(r"\bBELAY_DECISION_\w+", line):
+                if not re.search(r"(==|!=|\bcase)\s*$", line[:match.start()]):
+                    yield f"{path.relative_to(project.root)}: {match.group()} is used other than to compare"
+    for folder, members in built.items():
+        if folder in ("policy", "call"):
+            continue
+        for member, (_, undefined) in members.items():
+            for symbol in sorted(undefined & DECIDERS):
+                yield f"{folder}/{member}: calls {symbol} instead of an operation"
+
+
 def check_all(project, build):
     yield from check_includes(project)
     yield from check_forward_declarations(project)
     yield from check_symbols(project, archives(build))
     yield from check_places(project)
+    yield from check_one_engine(project, archives(build))
 
 
 if __name__ == "__main__":

@@ -102,3 +102,20 @@ def test_a_place_that_does_not_exist_is_found(copy, place):
     plant(copy / "ARCHITECTURE.md", f"| where is it? | {place} |\n")
     found = list(layers.check_places(layers.Project(copy)))
     assert found and all("gone" in line for line in found)
+
+
+def test_there_is_one_engine():
+    assert list(layers.check_one_engine(layers.Project(ROOT), layers.archives(BUILD))) == []
+
+
+def test_a_second_decision_table_is_found(copy):
+    (copy / "src" / "app" / "planted.c").write_text("int f(int s)\n{\n    return s < 500 ? BELAY_DECISION_STOP : 0;\n}\n")
+    found = list(layers.check_one_engine(layers.Project(copy), {}))
+    assert len(found) == 1 and "BELAY_DECISION_STOP is used other than to compare" in found[0]
+
+
+def test_a_second_engine_is_found(tmp_path):
+    archive_of("proxy", "int belay_retry_decide(void); int f(void); int f(void) { return belay_retry_decide(); }",
+               tmp_path)
+    found = list(layers.check_one_engine(layers.Project(ROOT), layers.archives(tmp_path)))
+    assert found == ["proxy/planted: calls belay_retry_decide instead of an operation"]
