@@ -19,7 +19,8 @@ static void print_usage(FILE *out)
           "  -c FILE   the configuration\n"
           "  --dump    print every option with its value, as a configuration of its own\n"
           "  --help    print this, and every option with its default in [brackets]\n"
-          "exit status: 0 right, 1 wrong, 2 usage, or a file that cannot be read\n", out);
+          "exit status: 0 right, 1 wrong, 2 usage, or a file that cannot be read\n",
+          out);
 }
 
 static bool parse(int argc, char **argv, struct arguments *arguments)
@@ -54,7 +55,9 @@ static void print_summary(const char *file, const struct conf *conf)
     fputs(", ", stdout);
     print_count(conf->target_count, "target");
     bool to_stdout = conf->events_file && strcmp(conf->events_file, "-") == 0;
-    printf("; events to %s", to_stdout ? "the standard output" : conf->events_file ? conf->events_file : "nowhere");
+    printf("; events to %s", to_stdout           ? "the standard output"
+                             : conf->events_file ? conf->events_file
+                                                 : "nowhere");
     if (!conf->admin.host) puts("; no admin listener");
     else printf("; admin on %s port %u\n", conf->admin.host, (unsigned)conf->admin.port);
 }

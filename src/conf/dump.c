@@ -1,4 +1,5 @@
-/* dump.c: a snapshot as YAML that loads to the same snapshot, and the table of options for people. */
+/* dump.c: a snapshot as YAML that loads to the same snapshot, and the table of options for people.
+ */
 #include "conf/conf.h"
 
 #include "conf/number.h"
@@ -17,7 +18,8 @@ static void indent(struct dump *dump, int depth)
     dump->dash = false;
 }
 
-/* Writes the `key:` lines of the groups that `name` enters, coming from `before`; returns how deep its own key is. */
+/* Writes the `key:` lines of the groups that `name` enters, coming from `before`; returns how deep
+ * its own key is. */
 static int open_groups(struct dump *dump, const char *name, const char *before, int depth)
 {
     const char *key = name, *dot;
@@ -41,13 +43,15 @@ static const char *last_key(const char *name)
 }
 
 /* Every option of a scope but those that are more than one line; the callers print them. */
-static void print_scope(struct dump *dump, enum option_scope scope, const void *base, int depth, bool of_route)
+static void print_scope(struct dump *dump, enum option_scope scope, const void *base, int depth,
+                        bool of_route)
 {
     const struct option *off = NULL;
     const char *before = NULL;
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         const struct option *option = &OPTIONS[i];
-        if (option->scope != scope || option->type == TYPE_SECTION || option->type == TYPE_TARGET) continue;
+        if (option->scope != scope || option->type == TYPE_SECTION || option->type == TYPE_TARGET)
+            continue;
         if (of_route && option->target_only) continue;
         if (off && option_in_group(option, belay_slice_z(off->name))) continue;
         if (option->type == TYPE_SWITCH) {
@@ -63,7 +67,8 @@ static void print_scope(struct dump *dump, enum option_scope scope, const void *
     }
 }
 
-static void print_policy(struct dump *dump, const struct belay_policy *policy, int depth, bool of_route)
+static void print_policy(struct dump *dump, const struct belay_policy *policy, int depth,
+                         bool of_route)
 {
     indent(dump, depth);
     fputs("policy:\n", dump->out);
@@ -91,7 +96,8 @@ static void print_route(struct dump *dump, const struct conf *conf, const struct
 }
 
 /* A listener's own target is its last route. */
-static void print_listener(struct dump *dump, const struct conf *conf, const struct conf_listener *listener)
+static void print_listener(struct dump *dump, const struct conf *conf,
+                           const struct conf_listener *listener)
 {
     dump->dash = true;
     print_scope(dump, SCOPE_LISTENER, listener, 2, false);
@@ -99,7 +105,8 @@ static void print_listener(struct dump *dump, const struct conf *conf, const str
     fputs("target: none\n", dump->out);
     indent(dump, 2);
     fputs("routes:\n", dump->out);
-    for (size_t i = 0; i < listener->route_count; i++) print_route(dump, conf, &listener->routes[i]);
+    for (size_t i = 0; i < listener->route_count; i++)
+        print_route(dump, conf, &listener->routes[i]);
 }
 
 void conf_dump(const struct conf *conf, FILE *out)
@@ -109,7 +116,8 @@ void conf_dump(const struct conf *conf, FILE *out)
     fputs("targets:\n", out);
     for (size_t i = 0; i < conf->target_count; i++) print_target(&dump, &conf->targets[i]);
     fputs("listeners:\n", out);
-    for (size_t i = 0; i < conf->listener_count; i++) print_listener(&dump, conf, &conf->listeners[i]);
+    for (size_t i = 0; i < conf->listener_count; i++)
+        print_listener(&dump, conf, &conf->listeners[i]);
 }
 
 /* ---- for people ---- */
@@ -123,7 +131,8 @@ static const char *const TITLES[SCOPE_COUNT] = {
 };
 
 /* The order in which a file is read by a person. */
-static const enum option_scope READING_ORDER[] = {SCOPE_ROOT, SCOPE_TARGET, SCOPE_LISTENER, SCOPE_ROUTE, SCOPE_POLICY};
+static const enum option_scope READING_ORDER[] = {SCOPE_ROOT, SCOPE_TARGET, SCOPE_LISTENER,
+                                                  SCOPE_ROUTE, SCOPE_POLICY};
 
 static void print_wrapped(const char *text, FILE *out)
 {

@@ -24,7 +24,9 @@ static const char *read_all(FILE *in, struct buf *text)
     for (;;) {
         size_t room;
         char *to = buf_reserve(text, 4096, &room);
-        if (!to) return text->bytes_max == buf_length(text) ? "it is larger than 1 MiB" : "no memory is left";
+        if (!to)
+            return text->bytes_max == buf_length(text) ? "it is larger than 1 MiB"
+                                                       : "no memory is left";
         size_t count = fread(to, 1, room, in);
         buf_wrote(text, count);
         if (count == 0) return ferror(in) ? strerror(errno) : NULL;

@@ -8,12 +8,12 @@
 
 #include <stdlib.h>
 
-#define VISITS_MAX 200000 /* aliases may multiply what was written; this ends it */
-#define TARGETS_MAX 256
+#define VISITS_MAX            200000 /* aliases may multiply what was written; this ends it */
+#define TARGETS_MAX           256
 #define TARGET_NAME_BYTES_MAX 64
-#define LISTENERS_MAX 64
-#define ROUTES_MAX 1024
-#define PATH_BYTES_MAX 64 /* of an option's name, group included */
+#define LISTENERS_MAX         64
+#define ROUTES_MAX            1024
+#define PATH_BYTES_MAX        64 /* of an option's name, group included */
 
 struct mark *mark_of(struct marks *marks, enum option_scope scope, const char *name)
 {
@@ -56,21 +56,25 @@ static bool visit(struct loader *loader, const yaml_node_t *node)
 {
     if (is_done(loader)) return false;
     if (++loader->visits <= VISITS_MAX) return true;
-    problems_add(&loader->problems, position_of(node), "the aliases of this file stand for more than %d values",
-                 VISITS_MAX);
+    problems_add(&loader->problems, position_of(node),
+                 "the aliases of this file stand for more than %d values", VISITS_MAX);
     return false;
 }
 
-static void fault_kind(struct loader *loader, const yaml_node_t *node, const char *name, const char *expected)
+static void fault_kind(struct loader *loader, const yaml_node_t *node, const char *name,
+                       const char *expected)
 {
     if (has_no_value(node)) {
-        problems_add(&loader->problems, position_of(node), "%s: has no value; expected %s", name, expected);
+        problems_add(&loader->problems, position_of(node), "%s: has no value; expected %s", name,
+                     expected);
     } else {
-        problems_add(&loader->problems, position_of(node), "%s: expected %s, not %s", name, expected, kind_of(node));
+        problems_add(&loader->problems, position_of(node), "%s: expected %s, not %s", name,
+                     expected, kind_of(node));
     }
 }
 
-static void set_defaults(struct loader *loader, enum option_scope scope, struct belay_slice group, void *base)
+static void set_defaults(struct loader *loader, enum option_scope scope, struct belay_slice group,
+                         void *base)
 {
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         const struct option *option = &OPTIONS[i];
@@ -81,7 +85,8 @@ static void set_defaults(struct loader *loader, enum option_scope scope, struct 
 
 /* ---- one option ---- */
 
-static void set_word(struct loader *loader, const struct option *option, const yaml_node_t *node, void *base)
+static void set_word(struct loader *loader, const struct option *option, const yaml_node_t *node,
+                     void *base)
 {
     struct value_error error;
     if (node->type != YAML_SCALAR_NODE || has_no_value(node)) {
@@ -94,36 +99,43 @@ static void set_word(struct loader *loader, const struct option *option, const y
         return;
     }
     struct conf_address *address = NULL;
-    if (option->type == TYPE_ADDRESS) address = (struct conf_address *)(void *)((char *)base + option->offset);
+    if (option->type == TYPE_ADDRESS)
+        address = (struct conf_address *)(void *)((char *)base + option->offset);
     if (option->type == TYPE_ADDRESSES) address = &((struct conf_target *)base)->addresses[0];
     if (!address) return;
     address->line = at.line;
     address->column = at.column;
 }
 
-static void set_list(struct loader *loader, const struct option *option, const yaml_node_t *node, void *base)
+static void set_list(struct loader *loader, const struct option *option, const yaml_node_t *node,
+                     void *base)
 {
     if (!value_clear(option, base, loader->snapshot)) {
         loader->no_memory = true;
         return;
     }
     if (node->type == YAML_SCALAR_NODE) {
-        set_word(loader, option, node, base);
+        bool is_zero =
+            option->zero && belay_slice_equal(text_of(node), belay_slice_z(option->zero));
+        if (!is_zero) set_word(loader, option, node, base);
         return;
     }
     if (node->type == YAML_MAPPING_NODE) {
         fault_kind(loader, node, option->name, value_kind(option));
         return;
     }
-    for (yaml_node_item_t *item = node->data.sequence.items.start; item < node->data.sequence.items.top; item++) {
+    for (yaml_node_item_t *item = node->data.sequence.items.start;
+         item < node->data.sequence.items.top; item++) {
         yaml_node_t *word = yaml_document_get_node(&loader->document, *item);
         if (!visit(loader, word)) return;
         set_word(loader, option, word, base);
     }
 }
 
-/* `breaker: off`. What the group's members were is forgotten: switched on again it starts from the defaults. */
-static void set_switch(struct loader *loader, const struct option *option, const yaml_node_t *node, void *base)
+/* `breaker: off`. What the group's members were is forgotten: switched on again it starts from the
+ * defaults. */
+static void set_switch(struct loader *loader, const struct option *option, const yaml_node_t *node,
+                       void *base)
 {
     if (!option->member) {
         set_word(loader, option, node, base);
@@ -132,7 +144,8 @@ static void set_switch(struct loader *loader, const struct option *option, const
         set_defaults(loader, option->scope, belay_slice_z(option->name), base);
         return;
     }
-    bool is_off = node->type == YAML_SCALAR_NODE && belay_slice_equal(text_of(node), belay_slice_z("off"));
+    bool is_off =
+        node->type == YAML_SCALAR_NODE && belay_slice_equal(text_of(node), belay_slice_z("off"));
     if (!is_off) {
         fault_kind(loader, node, option->name, value_kind(option));
         return;
@@ -140,10 +153,11 @@ static void set_switch(struct loader *loader, const struct option *option, const
     set_word(loader, option_find(option->scope, belay_slice_z(option->member)), node, base);
 }
 
-static void set_option(struct loader *loader, const struct option *option, const yaml_node_t *node, void *base,
-                       struct marks *marks)
+static void set_option(struct loader *loader, const struct option *option, const yaml_node_t *node,
+                       void *base, struct marks *marks)
 {
-    marks->of[option - OPTIONS] = (struct mark){.at = position_of(node), .value = node, .fresh = true};
+    marks->of[option - OPTIONS] =
+        (struct mark){.at = position_of(node), .value = node, .fresh = true};
     if (option->type == TYPE_SWITCH) {
         set_switch(loader, option, node, base);
     } else if (option_is_list(option)) {
@@ -163,6 +177,17 @@ struct walk {
     bool of_route;     /* a route's policy: what a target's routes share is not its to change */
 };
 
+/* Where a key would be right that stands beside a policy instead of inside it; NULL: nowhere. */
+static const char *policy_beside(const struct walk *walk, struct belay_slice group,
+                                 struct belay_slice key)
+{
+    bool known =
+        option_find(SCOPE_POLICY, key) || (key.length && option_is_group(SCOPE_POLICY, key));
+    if (!known || group.length) return NULL;
+    if (walk->scope == SCOPE_ROOT) return "defaults.policy";
+    return walk->scope == SCOPE_TARGET || walk->scope == SCOPE_ROUTE ? "its policy" : NULL;
+}
+
 static void fault_unknown(struct loader *loader, const struct walk *walk, struct belay_slice group,
                           const yaml_node_t *key)
 {
@@ -174,10 +199,16 @@ static void fault_unknown(struct loader *loader, const struct walk *walk, struct
     char where[PATH_BYTES_MAX];
     if (group.length) snprintf(where, sizeof where, "%.*s", (int)group.length, group.data);
     else snprintf(where, sizeof where, "%s", walk->title);
+    const char *beside = policy_beside(walk, group, text_of(key));
+    if (beside) {
+        problems_add(&loader->problems, position_of(key),
+                     "unknown key \"%s\" in %s; it belongs in %s", shown.text, where, beside);
+        return;
+    }
     const char *meant = nearest_name(text_of(key), names, count);
     if (meant) {
-        problems_add(&loader->problems, position_of(key), "unknown key \"%s\" in %s; did you mean \"%s\"?",
-                     shown.text, where, meant);
+        problems_add(&loader->problems, position_of(key),
+                     "unknown key \"%s\" in %s; did you mean \"%s\"?", shown.text, where, meant);
         return;
     }
     char all[300] = "";
@@ -185,8 +216,8 @@ static void fault_unknown(struct loader *loader, const struct walk *walk, struct
     for (size_t i = 0; i < count && used < sizeof all; i++) {
         used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", names[i]);
     }
-    problems_add(&loader->problems, position_of(key), "unknown key \"%s\" in %s; the keys are %s", shown.text, where,
-                 all);
+    problems_add(&loader->problems, position_of(key), "unknown key \"%s\" in %s; the keys are %s",
+                 shown.text, where, all);
 }
 
 /* Tells a key that is no word, or that stood in the mapping before. */
@@ -194,14 +225,17 @@ static bool check_key(struct loader *loader, const yaml_node_t *node, const yaml
 {
     const yaml_node_t *key = yaml_document_get_node(&loader->document, pair->key);
     if (key->type != YAML_SCALAR_NODE) {
-        problems_add(&loader->problems, position_of(key), "a key is one word, not %s", kind_of(key));
+        problems_add(&loader->problems, position_of(key), "a key is one word, not %s",
+                     kind_of(key));
         return false;
     }
     for (const yaml_node_pair_t *before = node->data.mapping.pairs.start; before < pair; before++) {
         const yaml_node_t *other = yaml_document_get_node(&loader->document, before->key);
-        if (other->type != YAML_SCALAR_NODE || !belay_slice_equal(text_of(other), text_of(key))) continue;
-        problems_add(&loader->problems, position_of(key), "\"%s\" is given twice; the first is on line %d",
-                     show(text_of(key)).text, position_of(other).line);
+        if (other->type != YAML_SCALAR_NODE || !belay_slice_equal(text_of(other), text_of(key)))
+            continue;
+        problems_add(&loader->problems, position_of(key),
+                     "\"%s\" is given twice; the first is on line %d", show(text_of(key)).text,
+                     position_of(other).line);
         return false;
     }
     return true;
@@ -211,7 +245,8 @@ static bool shares_state(enum option_scope scope, struct belay_slice name)
 {
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         const struct option *option = &OPTIONS[i];
-        bool is_it = belay_slice_equal(belay_slice_z(option->name), name) || option_in_group(option, name);
+        bool is_it =
+            belay_slice_equal(belay_slice_z(option->name), name) || option_in_group(option, name);
         if (option->scope == scope && is_it) return option->target_only;
     }
     return false;
@@ -225,12 +260,13 @@ static void read_pair(struct loader *loader, const struct walk *walk, struct bel
 {
     char path[PATH_BYTES_MAX];
     struct belay_slice word = text_of(key), name = {path, 0};
-    bool fits = group.length + 1 + word.length < sizeof path && !memchr(word.data, '.', word.length) &&
-                !memchr(word.data, '\0', word.length);
+    bool fits = group.length + 1 + word.length < sizeof path &&
+                !memchr(word.data, '.', word.length) && !memchr(word.data, '\0', word.length);
     if (fits) {
-        int length = group.length ? snprintf(path, sizeof path, "%.*s.%.*s", (int)group.length, group.data,
-                                             (int)word.length, word.data)
-                                  : snprintf(path, sizeof path, "%.*s", (int)word.length, word.data);
+        int length = group.length
+                         ? snprintf(path, sizeof path, "%.*s.%.*s", (int)group.length, group.data,
+                                    (int)word.length, word.data)
+                         : snprintf(path, sizeof path, "%.*s", (int)word.length, word.data);
         name.length = (size_t)length;
     }
     const struct option *option = option_find(walk->scope, name);
@@ -242,7 +278,8 @@ static void read_pair(struct loader *loader, const struct walk *walk, struct bel
                      "%s: all routes to a target share it; set it in the target's policy", path);
     } else if (is_group && value->type == YAML_MAPPING_NODE) {
         if (option) {
-            walk->marks->of[option - OPTIONS] = (struct mark){.at = position_of(key), .value = value, .fresh = true};
+            walk->marks->of[option - OPTIONS] =
+                (struct mark){.at = position_of(key), .value = value, .fresh = true};
             if (!option->member) *(bool *)((char *)walk->base + option->offset) = true;
         }
         read_mapping(loader, walk, name, value);
@@ -284,10 +321,14 @@ static struct policy_state inherit(const struct policy_state *from)
     return state;
 }
 
-static void read_policy(struct loader *loader, struct policy_state *state, const yaml_node_t *node, bool of_route)
+static void read_policy(struct loader *loader, struct policy_state *state, const yaml_node_t *node,
+                        bool of_route)
 {
     if (!node) return;
-    struct walk walk = {.scope = SCOPE_POLICY, .base = &state->values, .marks = &state->marks, .title = "policy",
+    struct walk walk = {.scope = SCOPE_POLICY,
+                        .base = &state->values,
+                        .marks = &state->marks,
+                        .title = "policy",
                         .of_route = of_route};
     read_mapping(loader, &walk, belay_slice_z(""), node);
     rules_policy(loader, state);
@@ -300,7 +341,8 @@ static void apply_network(struct policy_state *state)
         const struct option *option = &OPTIONS[i];
         if (!option->internet || state->marks.of[i].at.line) continue;
         struct value_error error;
-        bool right = value_set(option, &state->values, belay_slice_z(option->internet), NULL, &error);
+        bool right =
+            value_set(option, &state->values, belay_slice_z(option->internet), NULL, &error);
         CHECK(right);
     }
 }
@@ -311,10 +353,12 @@ static bool is_target_name(struct belay_slice name)
 {
     for (size_t i = 0; i < name.length; i++) {
         char c = name.data[i];
-        bool letter_or_digit = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        bool letter_or_digit =
+            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
         if (!letter_or_digit && c != '-' && c != '_' && c != '.') return false;
     }
-    return name.length > 0 && name.length <= TARGET_NAME_BYTES_MAX && !belay_slice_equal(name, belay_slice_z("none"));
+    return name.length > 0 && name.length <= TARGET_NAME_BYTES_MAX &&
+           !belay_slice_equal(name, belay_slice_z("none"));
 }
 
 static void read_target(struct loader *loader, const yaml_node_t *key, const yaml_node_t *node,
@@ -326,7 +370,8 @@ static void read_target(struct loader *loader, const yaml_node_t *key, const yam
     snprintf(title, sizeof title, "target %s", shown.text);
     if (!is_target_name(text_of(key))) {
         problems_add(&loader->problems, position_of(key),
-                     "\"%s\" is no name for a target: letters, digits, - _ . and at most 64 of them, not \"none\"",
+                     "\"%s\" is no name for a target: letters, digits, - _ . and at most 64 of "
+                     "them, not \"none\"",
                      shown.text);
     }
     target->name = snapshot_text(loader->snapshot, text_of(key));
@@ -334,9 +379,11 @@ static void read_target(struct loader *loader, const yaml_node_t *key, const yam
     struct walk walk = {.scope = SCOPE_TARGET, .base = target, .marks = &marks, .title = title};
     read_scope(loader, &walk, node);
     const struct mark *addresses = mark_of(&marks, SCOPE_TARGET, "addresses");
-    bool is_empty_list = addresses->value && addresses->value->type == YAML_SEQUENCE_NODE &&
-                         addresses->value->data.sequence.items.start == addresses->value->data.sequence.items.top;
-    if (!addresses->value || is_empty_list) {
+    bool is_empty_list =
+        addresses->value && addresses->value->type == YAML_SEQUENCE_NODE &&
+        addresses->value->data.sequence.items.start == addresses->value->data.sequence.items.top;
+    bool is_missing = !addresses->value && node->type == YAML_MAPPING_NODE;
+    if (is_missing || is_empty_list) {
         problems_add(&loader->problems, is_empty_list ? addresses->at : position_of(key),
                      "%s: needs an address, such as addresses: [127.0.0.1:9000]", title);
     }
@@ -353,10 +400,12 @@ static struct policy_state *read_targets(struct loader *loader, const yaml_node_
         fault_kind(loader, node, "targets", "a mapping of names to targets");
         return NULL;
     }
-    const yaml_node_pair_t *start = node->data.mapping.pairs.start, *end = node->data.mapping.pairs.top;
+    const yaml_node_pair_t *start = node->data.mapping.pairs.start,
+                           *end = node->data.mapping.pairs.top;
     size_t count = (size_t)(end - start);
     if (count == 0 || count > TARGETS_MAX) {
-        problems_add(&loader->problems, position_of(node), "targets: needs 1 to %d of them", TARGETS_MAX);
+        problems_add(&loader->problems, position_of(node), "targets: needs 1 to %d of them",
+                     TARGETS_MAX);
         return NULL;
     }
     struct conf *conf = &loader->snapshot->conf;
@@ -372,8 +421,8 @@ static struct policy_state *read_targets(struct loader *loader, const yaml_node_
         if (!check_key(loader, node, pair)) continue;
         size_t index = conf->target_count++;
         states[index] = inherit(defaults);
-        read_target(loader, yaml_document_get_node(&loader->document, pair->key), value, &conf->targets[index],
-                    &states[index]);
+        read_target(loader, yaml_document_get_node(&loader->document, pair->key), value,
+                    &conf->targets[index], &states[index]);
     }
     return states;
 }
@@ -395,21 +444,19 @@ static int find_target(struct loader *loader, const yaml_node_t *node)
     }
     const char *meant = nearest_name(text_of(node), names, conf->target_count);
     problems_add(&loader->problems, position_of(node), "target: there is no target \"%s\"%s%s%s",
-                 show(text_of(node)).text, meant ? "; did you mean \"" : "", meant ? meant : "", meant ? "\"?" : "");
+                 show(text_of(node)).text, meant ? "; did you mean \"" : "", meant ? meant : "",
+                 meant ? "\"?" : "");
     return -1;
 }
 
-/* The listener's own target; -1: none. */
-static int own_target(struct loader *loader, struct marks *marks)
+static bool is_none(const yaml_node_t *node)
 {
-    const yaml_node_t *node = mark_of(marks, SCOPE_LISTENER, "target")->value;
-    if (!node) return -1;
-    bool is_none = node->type == YAML_SCALAR_NODE && belay_slice_equal(text_of(node), belay_slice_z("none"));
-    return is_none ? -1 : find_target(loader, node);
+    return node->type == YAML_SCALAR_NODE &&
+           belay_slice_equal(text_of(node), belay_slice_z("none"));
 }
 
-static void read_route(struct loader *loader, const yaml_node_t *node, struct conf_route *route, int own,
-                       const struct policy_state *states, struct position *at)
+static void read_route(struct loader *loader, const yaml_node_t *node, struct conf_route *route,
+                       int own, const struct policy_state *states, struct position *at)
 {
     struct marks marks = {0};
     struct walk walk = {.scope = SCOPE_ROUTE, .base = route, .marks = &marks, .title = "route"};
@@ -419,7 +466,8 @@ static void read_route(struct loader *loader, const yaml_node_t *node, struct co
     const struct mark *named = mark_of(&marks, SCOPE_ROUTE, "target");
     int target = named->value ? find_target(loader, named->value) : own;
     if (!named->value && own < 0 && node->type == YAML_MAPPING_NODE) {
-        problems_add(&loader->problems, position_of(node), "route: needs a target, since its listener has none");
+        problems_add(&loader->problems, position_of(node),
+                     "route: needs a target, since its listener has none");
     }
     if (target < 0) return;
     route->target = (size_t)target;
@@ -428,8 +476,8 @@ static void read_route(struct loader *loader, const yaml_node_t *node, struct co
     route->policy = state.values;
 }
 
-static void read_routes(struct loader *loader, const yaml_node_t *node, struct conf_listener *listener, int own,
-                        const struct policy_state *states)
+static void read_routes(struct loader *loader, const yaml_node_t *node,
+                        struct conf_listener *listener, int own, const struct policy_state *states)
 {
     size_t count = 0;
     if (node && node->type != YAML_SEQUENCE_NODE) {
@@ -438,7 +486,8 @@ static void read_routes(struct loader *loader, const yaml_node_t *node, struct c
     }
     if (node) count = (size_t)(node->data.sequence.items.top - node->data.sequence.items.start);
     if (count > ROUTES_MAX) {
-        problems_add(&loader->problems, position_of(node), "routes: at most %d of them", ROUTES_MAX);
+        problems_add(&loader->problems, position_of(node), "routes: at most %d of them",
+                     ROUTES_MAX);
         return;
     }
     listener->routes = snapshot_alloc(loader->snapshot, count + 1, sizeof listener->routes[0]);
@@ -449,9 +498,11 @@ static void read_routes(struct loader *loader, const yaml_node_t *node, struct c
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        const yaml_node_t *item = yaml_document_get_node(&loader->document, node->data.sequence.items.start[i]);
+        const yaml_node_t *item =
+            yaml_document_get_node(&loader->document, node->data.sequence.items.start[i]);
         if (!visit(loader, item)) break;
-        read_route(loader, item, &listener->routes[listener->route_count], own, states, &at[listener->route_count]);
+        read_route(loader, item, &listener->routes[listener->route_count], own, states,
+                   &at[listener->route_count]);
         listener->route_count++;
     }
     rules_routes(loader, listener, at, listener->route_count);
@@ -463,16 +514,18 @@ static void read_routes(struct loader *loader, const yaml_node_t *node, struct c
     last->policy = states[own].values;
 }
 
-static void read_listener(struct loader *loader, const yaml_node_t *node, struct conf_listener *listener,
-                          const struct policy_state *states)
+static void read_listener(struct loader *loader, const yaml_node_t *node,
+                          struct conf_listener *listener, const struct policy_state *states)
 {
     struct marks marks = {0};
-    struct walk walk = {.scope = SCOPE_LISTENER, .base = listener, .marks = &marks, .title = "listener"};
+    struct walk walk = {
+        .scope = SCOPE_LISTENER, .base = listener, .marks = &marks, .title = "listener"};
     read_scope(loader, &walk, node);
     if (node->type != YAML_MAPPING_NODE || is_done(loader)) return;
     struct position at = position_of(node);
     if (!mark_of(&marks, SCOPE_LISTENER, "listen")->value) {
-        problems_add(&loader->problems, at, "listener: needs an address, such as listen: 127.0.0.1:8080");
+        problems_add(&loader->problems, at,
+                     "listener: needs an address, such as listen: 127.0.0.1:8080");
     }
     if (listener->kind == CONF_KIND_GUARD) {
         problems_add(&loader->problems, mark_of(&marks, SCOPE_LISTENER, "kind")->at,
@@ -480,14 +533,17 @@ static void read_listener(struct loader *loader, const yaml_node_t *node, struct
     }
     const struct mark *target = mark_of(&marks, SCOPE_LISTENER, "target");
     const struct mark *routes = mark_of(&marks, SCOPE_LISTENER, "routes");
-    int own = own_target(loader, &marks);
+    int own = target->value && !is_none(target->value) ? find_target(loader, target->value) : -1;
     read_routes(loader, routes->value, listener, own, states);
-    bool has_none = listener->route_count == 0 && (!target->value || own < 0) && !problems_full(&loader->problems);
-    bool told = target->value && !belay_slice_equal(text_of(target->value), belay_slice_z("none"));
-    if (has_none && !told) problems_add(&loader->problems, at, "listener: needs a target or routes");
+    bool has_list = routes->value && routes->value->type == YAML_SEQUENCE_NODE;
+    bool is_told = (target->value && !is_none(target->value)) || (routes->value && !has_list);
+    if (listener->route_count == 0 && !is_told && !is_done(loader)) {
+        problems_add(&loader->problems, at, "listener: needs a target or routes");
+    }
 }
 
-static void read_listeners(struct loader *loader, const yaml_node_t *node, const struct policy_state *states)
+static void read_listeners(struct loader *loader, const yaml_node_t *node,
+                           const struct policy_state *states)
 {
     if (node->type != YAML_SEQUENCE_NODE) {
         fault_kind(loader, node, "listeners", "a list of listeners");
@@ -495,7 +551,8 @@ static void read_listeners(struct loader *loader, const yaml_node_t *node, const
     }
     size_t count = (size_t)(node->data.sequence.items.top - node->data.sequence.items.start);
     if (count == 0 || count > LISTENERS_MAX) {
-        problems_add(&loader->problems, position_of(node), "listeners: needs 1 to %d of them", LISTENERS_MAX);
+        problems_add(&loader->problems, position_of(node), "listeners: needs 1 to %d of them",
+                     LISTENERS_MAX);
         return;
     }
     struct conf *conf = &loader->snapshot->conf;
@@ -505,7 +562,8 @@ static void read_listeners(struct loader *loader, const yaml_node_t *node, const
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        const yaml_node_t *item = yaml_document_get_node(&loader->document, node->data.sequence.items.start[i]);
+        const yaml_node_t *item =
+            yaml_document_get_node(&loader->document, node->data.sequence.items.start[i]);
         if (!visit(loader, item)) break;
         read_listener(loader, item, &conf->listeners[conf->listener_count++], states);
     }
@@ -517,7 +575,9 @@ static void read_listeners(struct loader *loader, const yaml_node_t *node, const
 static void read_root(struct loader *loader, const yaml_node_t *root)
 {
     struct marks marks = {0};
-    struct walk walk = {.scope = SCOPE_ROOT, .base = &loader->snapshot->conf, .marks = &marks,
+    struct walk walk = {.scope = SCOPE_ROOT,
+                        .base = &loader->snapshot->conf,
+                        .marks = &marks,
                         .title = "the configuration"};
     read_scope(loader, &walk, root);
     if (root->type != YAML_MAPPING_NODE) return;
@@ -526,9 +586,12 @@ static void read_root(struct loader *loader, const yaml_node_t *root)
     read_policy(loader, &defaults, mark_of(&marks, SCOPE_ROOT, "defaults.policy")->value, false);
     const yaml_node_t *targets = mark_of(&marks, SCOPE_ROOT, "targets")->value;
     const yaml_node_t *listeners = mark_of(&marks, SCOPE_ROOT, "listeners")->value;
-    if (!targets) problems_add(&loader->problems, position_of(root), "targets: needs 1 to %d of them", TARGETS_MAX);
+    if (!targets)
+        problems_add(&loader->problems, position_of(root), "targets: needs 1 to %d of them",
+                     TARGETS_MAX);
     if (!listeners) {
-        problems_add(&loader->problems, position_of(root), "listeners: needs 1 to %d of them", LISTENERS_MAX);
+        problems_add(&loader->problems, position_of(root), "listeners: needs 1 to %d of them",
+                     LISTENERS_MAX);
     }
     if (is_done(loader) || !targets) return;
     struct policy_state *states = read_targets(loader, targets, &defaults);
@@ -543,7 +606,8 @@ static void read_document(struct loader *loader, struct belay_slice text)
     yaml_document_delete(&loader->document);
 }
 
-enum conf_verdict conf_parse(const char *file, struct belay_slice text, FILE *errors, struct conf **conf)
+enum conf_verdict conf_parse(const char *file, struct belay_slice text, FILE *errors,
+                             struct conf **conf)
 {
     struct loader loader = {.snapshot = snapshot_create()};
     if (loader.snapshot) read_document(&loader, text);

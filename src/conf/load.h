@@ -35,11 +35,13 @@ struct loader {
 
 struct mark *mark_of(struct marks *marks, enum option_scope scope, const char *name);
 
-/* rules.c. Each adds what is impossible; a pair of options is only told where one of the two is fresh. */
+/* rules.c. Each adds what is impossible; a pair of options is only told where one of the two is
+ * fresh. */
 void rules_policy(struct loader *loader, struct policy_state *state);
-/* `at` has the position of each route; the last route may be the listener's own target, which has none. */
-void rules_routes(struct loader *loader, const struct conf_listener *listener, const struct position *at,
-                  size_t count);
+/* `at` has the position of each route; the last route may be the listener's own target, which has
+ * none. */
+void rules_routes(struct loader *loader, const struct conf_listener *listener,
+                  const struct position *at, size_t count);
 void rules_addresses(struct loader *loader, const struct conf *conf);
 
 #endif

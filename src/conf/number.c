@@ -13,27 +13,37 @@ struct unit {
 };
 
 /* From the smallest to the largest; ended by a row without a name. */
-static const struct unit DURATIONS[] = {{"ns", 1}, {"us", 1000}, {"ms", BELAY_NS_PER_MS}, {"s", BELAY_NS_PER_S},
-                                        {"m", 60 * BELAY_NS_PER_S}, {"h", 3600 * BELAY_NS_PER_S}, {NULL, 0}};
-static const struct unit SIZES[] = {{"B", 1}, {"KiB", INT64_C(1) << 10}, {"MiB", INT64_C(1) << 20},
-                                    {"GiB", INT64_C(1) << 30}, {NULL, 0}};
+static const struct unit DURATIONS[] = {{"ns", 1},
+                                        {"us", 1000},
+                                        {"ms", BELAY_NS_PER_MS},
+                                        {"s", BELAY_NS_PER_S},
+                                        {"m", 60 * BELAY_NS_PER_S},
+                                        {"h", 3600 * BELAY_NS_PER_S},
+                                        {NULL, 0}};
+static const struct unit SIZES[] = {{"B", 1},
+                                    {"KiB", INT64_C(1) << 10},
+                                    {"MiB", INT64_C(1) << 20},
+                                    {"GiB", INT64_C(1) << 30},
+                                    {NULL, 0}};
 static const struct unit SHARES[] = {{"%", 10000}, {NULL, 0}};
 static const struct unit COUNTS[] = {{"", 1}, {NULL, 0}};
-static const struct unit RATE_SPANS[] = {{"s", BELAY_NS_PER_S}, {"m", 60 * BELAY_NS_PER_S},
-                                         {"h", 3600 * BELAY_NS_PER_S}, {NULL, 0}};
+static const struct unit RATE_SPANS[] = {
+    {"s", BELAY_NS_PER_S}, {"m", 60 * BELAY_NS_PER_S}, {"h", 3600 * BELAY_NS_PER_S}, {NULL, 0}};
 
 /* How a type with units is spoken of. */
 struct quantity {
     const struct unit *units;
-    const char *what, *units_text;
+    const char *what, *units_text, *example;
 };
 
 static const struct quantity *quantity_of(enum option_type type)
 {
-    static const struct quantity duration = {DURATIONS, "a duration such as 250ms", "ns, us, ms, s, m or h"};
-    static const struct quantity size = {SIZES, "a size such as 64KiB", "B, KiB, MiB or GiB"};
-    static const struct quantity share = {SHARES, "a share such as 10%", "%"};
-    static const struct quantity count = {COUNTS, "a whole number such as 3", NULL};
+    static const struct quantity duration = {DURATIONS, "a duration such as 250ms",
+                                             "ns, us, ms, s, m or h", "250ms"};
+    static const struct quantity size = {SIZES, "a size such as 64KiB", "B, KiB, MiB or GiB",
+                                         "64KiB"};
+    static const struct quantity share = {SHARES, "a share such as 10%", "%", "10%"};
+    static const struct quantity count = {COUNTS, "a whole number such as 3", NULL, "3"};
     switch (type) {
     case TYPE_DURATION: return &duration;
     case TYPE_SIZE: return &size;
@@ -156,29 +166,31 @@ static const struct unit *find_unit(const struct unit *units, struct belay_slice
     return NULL;
 }
 
-static void fault_unit(struct value_error *error, const struct option *option, struct belay_slice word,
-                       struct belay_slice unit)
+static void fault_kind(struct value_error *error, const struct option *option,
+                       struct belay_slice word)
+{
+    value_fault(error, option, "expected %s%s%s, not \"%s\"", value_kind(option),
+                option->zero ? " or " : "", option->zero ? option->zero : "", show(word).text);
+}
+
+static void fault_unit(struct value_error *error, const struct option *option,
+                       struct belay_slice word, struct belay_slice unit)
 {
     const struct quantity *quantity = quantity_of(option->type);
     struct shown shown = show(word);
     if (!quantity->units_text) {
-        value_fault(error, option, "\"%s\" is not %s", shown.text, quantity->what);
+        fault_kind(error, option, word);
     } else if (unit.length == 0) {
-        value_fault(error, option, "\"%s\" has no unit; use %s, as in %s", shown.text, quantity->units_text,
-                    quantity->what);
+        value_fault(error, option, "\"%s\" has no unit; use %s, as in %s", shown.text,
+                    quantity->units_text, quantity->example);
     } else {
-        value_fault(error, option, "\"%s\" has the unknown unit \"%s\"; use %s, as in %s", shown.text,
-                    show(unit).text, quantity->units_text, quantity->what);
+        value_fault(error, option, "\"%s\" has the unknown unit \"%s\"; use %s, as in %s",
+                    shown.text, show(unit).text, quantity->units_text, quantity->example);
     }
 }
 
-static void fault_kind(struct value_error *error, const struct option *option, struct belay_slice word)
-{
-    value_fault(error, option, "\"%s\" is not %s%s%s", show(word).text, value_kind(option),
-                option->zero ? " or " : "", option->zero ? option->zero : "");
-}
-
-static bool fault_range(struct value_error *error, const struct option *option, struct belay_slice word)
+static bool fault_range(struct value_error *error, const struct option *option,
+                        struct belay_slice word)
 {
     char range[120];
     number_range(option, range, sizeof range);
@@ -205,7 +217,8 @@ static bool parse_quantity(const struct option *option, struct belay_slice word,
     __int128 scaled = (__int128)decimal.digits * unit->factor;
     if (scaled % decimal.denominator != 0) {
         if (quantity->units_text) {
-            value_fault(error, option, "\"%s\" has more digits behind the point than can be kept", show(word).text);
+            value_fault(error, option, "\"%s\" has more digits behind the point than can be kept",
+                        show(word).text);
         } else {
             fault_kind(error, option, word);
         }
@@ -225,23 +238,26 @@ static bool parse_rate(const struct option *option, struct belay_slice word, int
     enum decimal_fault fault = parse_decimal(word, &decimal);
     if (fault == DECIMAL_HUGE) return fault_range(error, option, word);
     const struct unit *unit = NULL;
-    if (fault == DECIMAL_GOOD && decimal.denominator == 1 && decimal.unit.length > 1 && decimal.unit.data[0] == '/') {
+    if (fault == DECIMAL_GOOD && decimal.denominator == 1 && decimal.unit.length > 1 &&
+        decimal.unit.data[0] == '/') {
         unit = find_unit(RATE_SPANS, belay_slice(decimal.unit.data + 1, decimal.unit.length - 1));
     }
     if (!unit) {
-        value_fault(error, option, "\"%s\" is not a rate; write calls a second, minute or hour, such as 50/s, 50/m "
-                    "or 50/h", show(word).text);
+        value_fault(error, option, "expected a rate such as 50/s, 50/m or 50/h, not \"%s\"",
+                    show(word).text);
         return false;
     }
     if (decimal.digits == 0) return fault_range(error, option, word);
-    int64_t span = unit->factor / decimal.digits + (unit->factor % decimal.digits != 0);
-    if (span < option->min || span > option->max) return fault_range(error, option, word);
+    int64_t span = unit->factor / decimal.digits;
+    bool too_fast = span < option->min;
+    if (unit->factor % decimal.digits != 0) span++;
+    if (too_fast || span > option->max) return fault_range(error, option, word);
     *number = span;
     return true;
 }
 
-static bool parse_either(const struct option *option, struct belay_slice word, const char *no, const char *yes,
-                         int64_t *number, struct value_error *error)
+static bool parse_either(const struct option *option, struct belay_slice word, const char *no,
+                         const char *yes, int64_t *number, struct value_error *error)
 {
     bool is_yes = belay_slice_equal(word, belay_slice_z(yes));
     if (!is_yes && !belay_slice_equal(word, belay_slice_z(no))) {
@@ -252,14 +268,16 @@ static bool parse_either(const struct option *option, struct belay_slice word, c
     return true;
 }
 
-bool number_parse(const struct option *option, struct belay_slice word, int64_t *number, struct value_error *error)
+bool number_parse(const struct option *option, struct belay_slice word, int64_t *number,
+                  struct value_error *error)
 {
     if (option->zero && belay_slice_equal(word, belay_slice_z(option->zero))) {
         *number = 0;
         return true;
     }
     if (option->type == TYPE_RATE) return parse_rate(option, word, number, error);
-    if (option->type == TYPE_BOOLEAN) return parse_either(option, word, "false", "true", number, error);
+    if (option->type == TYPE_BOOLEAN)
+        return parse_either(option, word, "false", "true", number, error);
     if (option->type == TYPE_SWITCH) return parse_either(option, word, "off", "on", number, error);
     if (option->type != TYPE_WORD) return parse_quantity(option, word, number, error);
     int index = value_word_index(option, word);
@@ -300,8 +318,8 @@ static void share_text(int64_t ppm, char text[VALUE_TEXT_BYTES_MAX])
     }
 }
 
-/* The smallest count whose span is not longer than `span` has exactly that span, in the unit it was written in:
- * spans are rounded up, so a larger count never has a longer one. */
+/* The smallest count whose span is not longer than `span` has exactly that span, in the unit it was
+ * written in: spans are rounded up, so a larger count never has a longer one. */
 static void rate_text(int64_t span, char text[VALUE_TEXT_BYTES_MAX])
 {
     for (const struct unit *unit = RATE_SPANS; unit->name; unit++) {
@@ -328,7 +346,10 @@ void value_text(const struct option *option, int64_t number, char text[VALUE_TEX
         snprintf(text, VALUE_TEXT_BYTES_MAX, "%s", option->words[number]);
     } else {
         bool is_switch = option->type == TYPE_SWITCH;
-        snprintf(text, VALUE_TEXT_BYTES_MAX, "%s", number ? (is_switch ? "on" : "true") : is_switch ? "off" : "false");
+        snprintf(text, VALUE_TEXT_BYTES_MAX, "%s",
+                 number      ? (is_switch ? "on" : "true")
+                 : is_switch ? "off"
+                             : "false");
     }
 }
 
@@ -339,6 +360,6 @@ void number_range(const struct option *option, char *text, size_t bytes)
     value_text(option, option->max, high);
     /* A rate is a span inside: the longest span is the lowest rate. */
     bool is_rate = option->type == TYPE_RATE;
-    snprintf(text, bytes, "%s to %s%s%s", is_rate ? high : low, is_rate ? low : high, option->zero ? ", or " : "",
-             option->zero ? option->zero : "");
+    snprintf(text, bytes, "%s to %s%s%s", is_rate ? high : low, is_rate ? low : high,
+             option->zero ? ", or " : "", option->zero ? option->zero : "");
 }

@@ -5,9 +5,10 @@
 #include "conf/option.h"
 #include "conf/value.h"
 
-/* The option's number from one word, in its range. False: *error says the rule, *number is as before. */
-bool number_parse(const struct option *option, struct belay_slice word, int64_t *number, struct value_error *error)
-    __attribute__((warn_unused_result));
+/* The option's number from one word, in its range. False: *error says the rule, *number is as
+ * before. */
+bool number_parse(const struct option *option, struct belay_slice word, int64_t *number,
+                  struct value_error *error) __attribute__((warn_unused_result));
 /* "none, off or 1ms to 24h": what may be written. */
 void number_range(const struct option *option, char *text, size_t bytes);
 /* Writes `error->rule`: the option's name, a colon, and the text. */

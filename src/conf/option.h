@@ -1,6 +1,7 @@
 /* option.h: the one table of all options: loader, check, dump, help and manual page derive from it.
  *
- * A row's name is its path inside its scope: "backoff.base" is the key `base` of the mapping `backoff` of a policy.
+ * A row's name is its path inside its scope: "backoff.base" is the key `base` of the mapping
+ * `backoff` of a policy.
  */
 #ifndef CONF_OPTION_H
 #define CONF_OPTION_H
@@ -26,7 +27,8 @@ enum option_type {
     TYPE_INTEGER,  /* uint32_t */
     TYPE_BOOLEAN,  /* bool */
     TYPE_WORD,     /* an enum: `words` in the order of its values */
-    TYPE_SWITCH,   /* bool: a group that may be `off` as a whole; with `member`: `off` is a short form for it */
+    TYPE_SWITCH, /* bool: a group that may be `off` as a whole; with `member`: `off` is a short form
+                    for it */
     /* One word that stays text: char *. */
     TYPE_FILE,
     TYPE_PATH,
@@ -47,14 +49,16 @@ struct option {
     enum option_scope scope;
     enum option_type type;
     size_t offset;
-    const char *initial;       /* the default as it would be written; list words are split by blanks; NULL: none */
-    const char *internet;      /* the default where the target says `network: internet`; NULL: the same */
-    int64_t min, max;          /* of the number inside, unless the zero word is given */
-    const char *zero;          /* the word for 0, NULL or the empty list */
-    const char *const *words;  /* ended by NULL; "" is a value that nobody may write */
-    const char *member;        /* TYPE_SWITCH: the option that `off` stands for */
-    bool target_only;          /* belongs to the state that all routes to a target share */
-    const char *help;          /* one sentence */
+    const char *initial; /* the default as it would be written; list words are split by blanks;
+                            NULL: none */
+    const char
+        *internet;    /* the default where the target says `network: internet`; NULL: the same */
+    int64_t min, max; /* of the number inside, unless the zero word is given */
+    const char *zero; /* the word for 0, NULL or the empty list */
+    const char *const *words; /* ended by NULL; "" is a value that nobody may write */
+    const char *member;       /* TYPE_SWITCH: the option that `off` stands for */
+    bool target_only;         /* belongs to the state that all routes to a target share */
+    const char *help;         /* one sentence */
 };
 
 #define OPTIONS_MAX 80
@@ -67,9 +71,11 @@ const struct option *option_find(enum option_scope scope, struct belay_slice nam
 bool option_is_group(enum option_scope scope, struct belay_slice group);
 /* Is the row directly or deeper inside `group` ("" : everything)? */
 bool option_in_group(const struct option *option, struct belay_slice group);
-/* The keys that may stand directly in `group`: at most `max` of them, each once, in `keys`; returns how many. */
+/* The keys that may stand directly in `group`: at most `max` of them, each once, in `keys`; returns
+ * how many. */
 #define OPTION_KEY_BYTES_MAX 32
-size_t option_keys(enum option_scope scope, struct belay_slice group, char (*keys)[OPTION_KEY_BYTES_MAX], size_t max);
+size_t option_keys(enum option_scope scope, struct belay_slice group,
+                   char (*keys)[OPTION_KEY_BYTES_MAX], size_t max);
 bool option_is_list(const struct option *option);
 
 #endif

@@ -39,7 +39,8 @@ struct shown show(struct belay_slice text)
     size_t length = text.length;
     if (length > room) length = room - ellipsis;
     /* Never half a character: a UTF-8 sequence goes whole or not at all. */
-    while (length > 0 && length < text.length && ((unsigned char)text.data[length] & 0xc0) == 0x80) length--;
+    while (length > 0 && length < text.length && ((unsigned char)text.data[length] & 0xc0) == 0x80)
+        length--;
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)text.data[i];
         shown.text[i] = c < 0x20 || c == 0x7f ? '?' : text.data[i];

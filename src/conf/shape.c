@@ -1,8 +1,8 @@
 /* shape.c: reads YAML within limits, before anything in it is looked at (shape.h). */
 #include "conf/shape.h"
 
-#define DEPTH_MAX 16
-#define NODES_MAX 100000
+#define DEPTH_MAX   16
+#define NODES_MAX   100000
 #define ANCHORS_MAX 256 /* the library searches them one by one */
 
 static struct position position_of_byte(struct belay_slice text, size_t offset)
@@ -25,15 +25,38 @@ static struct position position_of_mark(yaml_mark_t mark)
     return (struct position){(int)mark.line + 1, (int)mark.column + 1};
 }
 
-static void tell(const yaml_parser_t *parser, struct belay_slice text, struct problems *problems, bool *no_memory)
+/* The two mistakes that everybody makes once. Inside { } or [ ] the brace of /orders/{id} opens a
+ * mapping. */
+static const char *hint(struct belay_slice text, yaml_mark_t mark)
+{
+    size_t characters = 0;
+    for (size_t i = 0; i < text.length; i++) {
+        if (((unsigned char)text.data[i] & 0xc0) == 0x80) continue;
+        if (characters++ < mark.index) continue;
+        if (text.data[i] == '\t') return "; YAML is indented with blanks, not with tabs";
+        bool in_path = text.data[i] == '{' && i > 0 && text.data[i - 1] == '/';
+        return in_path ? "; inside { } or [ ] a path with braces stands in quotes, such as "
+                         "\"/orders/{id}\""
+                       : "";
+    }
+    return "";
+}
+
+static void tell(const yaml_parser_t *parser, struct belay_slice text, struct problems *problems,
+                 bool *no_memory)
 {
     if (parser->error == YAML_MEMORY_ERROR) {
         *no_memory = true;
     } else if (parser->error == YAML_READER_ERROR) {
-        problems_add(problems, position_of_byte(text, parser->problem_offset), "not UTF-8 text: %s", parser->problem);
+        problems_add(problems, position_of_byte(text, parser->problem_offset), "not UTF-8 text: %s",
+                     parser->problem);
+    } else if (parser->error == YAML_COMPOSER_ERROR && parser->context) {
+        problems_add(problems, position_of_mark(parser->problem_mark),
+                     "not YAML: this anchor was given before");
     } else {
-        problems_add(problems, position_of_mark(parser->problem_mark), "not YAML: %s%s%s", parser->problem,
-                     parser->context ? " " : "", parser->context ? parser->context : "");
+        problems_add(problems, position_of_mark(parser->problem_mark), "not YAML: %s%s%s%s",
+                     parser->problem, parser->context ? " " : "",
+                     parser->context ? parser->context : "", hint(text, parser->problem_mark));
     }
 }
 
@@ -41,7 +64,8 @@ static bool open_parser(yaml_parser_t *parser, struct belay_slice text)
 {
     if (!yaml_parser_initialize(parser)) return false;
     yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(parser, (const unsigned char *)(text.data ? text.data : ""), text.length);
+    yaml_parser_set_input_string(parser, (const unsigned char *)(text.data ? text.data : ""),
+                                 text.length);
     return true;
 }
 
@@ -106,13 +130,15 @@ static bool check(struct belay_slice text, struct problems *problems, bool *no_m
     }
     yaml_parser_delete(&parser);
     if (good && shape.documents == 0) {
-        problems_add(problems, (struct position){1, 1}, "nothing is in this file; a configuration has targets and listeners");
+        problems_add(problems, (struct position){1, 1},
+                     "nothing is in this file; a configuration has targets and listeners");
         return false;
     }
     return good;
 }
 
-bool shape_load(yaml_document_t *document, struct belay_slice text, struct problems *problems, bool *no_memory)
+bool shape_load(yaml_document_t *document, struct belay_slice text, struct problems *problems,
+                bool *no_memory)
 {
     if (!check(text, problems, no_memory)) return false;
     yaml_parser_t parser;

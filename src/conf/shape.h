@@ -6,8 +6,9 @@
 
 #include <yaml.h>
 
-/* True: *document has a root and is the caller's to delete. False: a problem was added, or *no_memory is set. */
-bool shape_load(yaml_document_t *document, struct belay_slice text, struct problems *problems, bool *no_memory)
-    __attribute__((warn_unused_result));
+/* True: *document has a root and is the caller's to delete. False: a problem was added, or
+ * *no_memory is set. */
+bool shape_load(yaml_document_t *document, struct belay_slice text, struct problems *problems,
+                bool *no_memory) __attribute__((warn_unused_result));
 
 #endif

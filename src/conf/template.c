@@ -37,7 +37,8 @@ static const char *name_fault(struct belay_slice segment)
     }
     for (size_t i = 1; i + 1 < segment.length; i++) {
         char c = segment.data[i];
-        if (!is_letter_or_digit(c) && c != '_') return "a name in braces has letters, digits and _ only";
+        if (!is_letter_or_digit(c) && c != '_')
+            return "a name in braces has letters, digits and _ only";
     }
     return NULL;
 }
@@ -45,20 +46,25 @@ static const char *name_fault(struct belay_slice segment)
 /* RFC 3986 3.3: what a path segment may hold. */
 static const char *text_fault(struct belay_slice segment)
 {
-    if (belay_slice_equal(segment, belay_slice_z(".")) || belay_slice_equal(segment, belay_slice_z(".."))) {
+    if (belay_slice_equal(segment, belay_slice_z(".")) ||
+        belay_slice_equal(segment, belay_slice_z(".."))) {
         return "a path has no . or .. segments";
     }
     for (size_t i = 0; i < segment.length; i++) {
         char c = segment.data[i];
-        if (c == '{' || c == '}') return "a segment is either text or one name in braces, such as {id}";
-        if (c == '?' || c == '#') return "a template is the path alone, without a query or a fragment";
+        if (c == '{' || c == '}')
+            return "a segment is either text or one name in braces, such as {id}";
+        if (c == '?' || c == '#')
+            return "a template is the path alone, without a query or a fragment";
         if (c == '%') {
-            bool escaped = segment.length - i > 2 && is_hex(segment.data[i + 1]) && is_hex(segment.data[i + 2]);
+            bool escaped = segment.length - i > 2 && is_hex(segment.data[i + 1]) &&
+                           is_hex(segment.data[i + 2]);
             if (!escaped) return "a % in a path is followed by two hexadecimal digits";
             continue;
         }
         if (!is_letter_or_digit(c) && (c == '\0' || !strchr("-._~!$&'()*+,;=:@", c))) {
-            return "a path has no blanks, control characters or bytes outside ASCII; escape them with %";
+            return "a path has no blanks, control characters or bytes outside ASCII; escape them "
+                   "with %";
         }
     }
     return NULL;
@@ -75,14 +81,17 @@ static bool repeats_name(struct belay_slice path, struct belay_slice until)
 
 const char *template_fault(struct belay_slice path)
 {
-    if (path.length == 0 || path.data[0] != '/') return "a path begins with /, such as /orders/{id}";
+    if (path.length == 0 || path.data[0] != '/')
+        return "a path begins with /, such as /orders/{id}";
     if (path.length > PATH_BYTES_MAX) return "a path is at most 1024 bytes long";
     struct belay_slice rest = path, segment;
     while (next_segment(&rest, &segment)) {
-        if (segment.length == 0 && rest.length > 0) return "a path has no empty segment but the last";
+        if (segment.length == 0 && rest.length > 0)
+            return "a path has no empty segment but the last";
         const char *fault = is_name(segment) ? name_fault(segment) : text_fault(segment);
         if (fault) return fault;
-        if (is_name(segment) && repeats_name(path, segment)) return "a path names every segment differently";
+        if (is_name(segment) && repeats_name(path, segment))
+            return "a path names every segment differently";
     }
     return NULL;
 }

@@ -8,10 +8,10 @@
 #include <arpa/inet.h>
 #include <strings.h>
 
-#define FILE_BYTES_MAX 4096
-#define HOST_BYTES_MAX 253
+#define FILE_BYTES_MAX   4096
+#define HOST_BYTES_MAX   253
 #define HEADER_BYTES_MAX 64
-#define HEADERS_MAX 16
+#define HEADERS_MAX      16
 
 bool value_has_number(const struct option *option)
 {
@@ -62,8 +62,8 @@ static bool no_memory(struct value_error *error, const struct option *option)
     return false;
 }
 
-static bool set_text(const struct option *option, void *base, struct belay_slice word, struct snapshot *snapshot,
-                     struct value_error *error)
+static bool set_text(const struct option *option, void *base, struct belay_slice word,
+                     struct snapshot *snapshot, struct value_error *error)
 {
     char *copy = snapshot_text(snapshot, word);
     if (!copy) return no_memory(error, option);
@@ -71,20 +71,21 @@ static bool set_text(const struct option *option, void *base, struct belay_slice
     return true;
 }
 
-static bool set_file(const struct option *option, void *base, struct belay_slice word, struct snapshot *snapshot,
-                     struct value_error *error)
+static bool set_file(const struct option *option, void *base, struct belay_slice word,
+                     struct snapshot *snapshot, struct value_error *error)
 {
     bool fits = word.length <= FILE_BYTES_MAX;
     for (size_t i = 0; fits && i < word.length; i++) fits = (unsigned char)word.data[i] >= 0x20;
     if (!fits) {
-        value_fault(error, option, "a file name is at most 4096 bytes and has no control characters");
+        value_fault(error, option,
+                    "a file name is at most 4096 bytes and has no control characters");
         return false;
     }
     return set_text(option, base, word, snapshot, error);
 }
 
-static bool set_path(const struct option *option, void *base, struct belay_slice word, struct snapshot *snapshot,
-                     struct value_error *error)
+static bool set_path(const struct option *option, void *base, struct belay_slice word,
+                     struct snapshot *snapshot, struct value_error *error)
 {
     const char *fault = template_fault(word);
     if (fault) {
@@ -98,8 +99,8 @@ static bool set_path(const struct option *option, void *base, struct belay_slice
 
 static bool is_name_byte(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
-           c == '.';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.';
 }
 
 enum host_kind { HOST_BAD, HOST_LITERAL, HOST_NAME };
@@ -133,7 +134,8 @@ static bool parse_port(struct belay_slice text, uint16_t *port)
 }
 
 /* host:port or [IPv6]:port; the host goes to `host` without brackets. */
-static enum host_kind parse_address(struct belay_slice word, char host[HOST_BYTES_MAX + 1], uint16_t *port)
+static enum host_kind parse_address(struct belay_slice word, char host[HOST_BYTES_MAX + 1],
+                                    uint16_t *port)
 {
     const char *colon = word.length ? memrchr(word.data, ':', word.length) : NULL;
     if (!colon) return HOST_BAD;
@@ -156,24 +158,29 @@ static void make_canonical(char host[HOST_BYTES_MAX + 1])
 {
     unsigned char bytes[16];
     int family = strchr(host, ':') ? AF_INET6 : AF_INET;
-    CHECK(inet_pton(family, host, bytes) == 1 && inet_ntop(family, bytes, host, HOST_BYTES_MAX + 1));
+    CHECK(inet_pton(family, host, bytes) == 1 &&
+          inet_ntop(family, bytes, host, HOST_BYTES_MAX + 1));
 }
 
-static bool set_address(const struct option *option, struct conf_address *address, struct belay_slice word,
-                        struct snapshot *snapshot, struct value_error *error)
+static bool set_address(const struct option *option, struct conf_address *address,
+                        struct belay_slice word, struct snapshot *snapshot,
+                        struct value_error *error)
 {
     char host[HOST_BYTES_MAX + 1];
     uint16_t port = 0;
     enum host_kind kind = parse_address(word, host, &port);
     bool to_listen = option->type == TYPE_ADDRESS;
     if (kind == HOST_BAD) {
-        value_fault(error, option, "\"%s\" is no address; write host:port, such as 127.0.0.1:8080 or [::1]:8080",
+        value_fault(error, option,
+                    "\"%s\" is no address; write host:port, such as 127.0.0.1:8080 or [::1]:8080",
                     show(word).text);
         return false;
     }
     if (to_listen && kind == HOST_NAME) {
-        value_fault(error, option, "\"%s\" is a name; an address to listen on is a literal one, such as "
-                    "127.0.0.1:8080", show(word).text);
+        value_fault(error, option,
+                    "\"%s\" is a name; an address to listen on is a literal one, such as "
+                    "127.0.0.1:8080",
+                    show(word).text);
         return false;
     }
     if (!to_listen && port == 0) {
@@ -187,8 +194,9 @@ static bool set_address(const struct option *option, struct conf_address *addres
     return true;
 }
 
-static bool add_address(const struct option *option, struct conf_target *target, struct belay_slice word,
-                        struct snapshot *snapshot, struct value_error *error)
+static bool add_address(const struct option *option, struct conf_target *target,
+                        struct belay_slice word, struct snapshot *snapshot,
+                        struct value_error *error)
 {
     if (target->address_count == 1) {
         value_fault(error, option, "one address in this version; several come with a later one");
@@ -206,7 +214,8 @@ static bool is_token(struct belay_slice word)
 {
     for (size_t i = 0; i < word.length; i++) {
         char c = word.data[i];
-        bool letter_or_digit = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        bool letter_or_digit =
+            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
         if (!letter_or_digit && (c == '\0' || !strchr("!#$%&'*+-.^_`|~", c))) return false;
     }
     return word.length > 0 && word.length <= HEADER_BYTES_MAX;
@@ -215,19 +224,25 @@ static bool is_token(struct belay_slice word)
 /* Fields that say where a message ends or whom it is for: none of them may change its meaning. */
 static bool is_framing(struct belay_slice word)
 {
-    static const char *const FRAMING[] = {"Connection", "Content-Length", "Expect", "Host", "Keep-Alive", "TE",
-                                          "Trailer", "Transfer-Encoding", "Upgrade"};
+    static const char *const FRAMING[] = {"Connection", "Content-Length",    "Expect",
+                                          "Host",       "Keep-Alive",        "TE",
+                                          "Trailer",    "Transfer-Encoding", "Upgrade"};
     for (size_t i = 0; i < sizeof FRAMING / sizeof FRAMING[0]; i++) {
-        if (strlen(FRAMING[i]) == word.length && strncasecmp(FRAMING[i], word.data, word.length) == 0) return true;
+        if (strlen(FRAMING[i]) == word.length &&
+            strncasecmp(FRAMING[i], word.data, word.length) == 0)
+            return true;
     }
     return false;
 }
 
-static bool check_header(const struct option *option, struct belay_slice word, struct value_error *error)
+static bool check_header(const struct option *option, struct belay_slice word,
+                         struct value_error *error)
 {
     if (!is_token(word)) {
-        value_fault(error, option, "\"%s\" is no name of a header field: letters, digits and - are usual, at most 64",
-                    show(word).text);
+        value_fault(
+            error, option,
+            "\"%s\" is no name of a header field: letters, digits and - are usual, at most 64",
+            show(word).text);
         return false;
     }
     if (is_framing(word)) {
@@ -237,8 +252,9 @@ static bool check_header(const struct option *option, struct belay_slice word, s
     return true;
 }
 
-static bool add_header(const struct option *option, struct conf_names *names, struct belay_slice word,
-                       struct snapshot *snapshot, struct value_error *error)
+static bool add_header(const struct option *option, struct conf_names *names,
+                       struct belay_slice word, struct snapshot *snapshot,
+                       struct value_error *error)
 {
     if (!check_header(option, word, error)) return false;
     if (names->count == HEADERS_MAX) {
@@ -246,7 +262,8 @@ static bool add_header(const struct option *option, struct conf_names *names, st
         return false;
     }
     for (size_t i = 0; i < names->count; i++) {
-        if (strlen(names->items[i]) == word.length && strncasecmp(names->items[i], word.data, word.length) == 0) {
+        if (strlen(names->items[i]) == word.length &&
+            strncasecmp(names->items[i], word.data, word.length) == 0) {
             value_fault(error, option, "\"%s\" is listed twice", show(word).text);
             return false;
         }
@@ -259,13 +276,15 @@ static bool add_header(const struct option *option, struct conf_names *names, st
 
 /* ---- sets ---- */
 
-static bool listed_twice(const struct option *option, struct belay_slice word, struct value_error *error)
+static bool listed_twice(const struct option *option, struct belay_slice word,
+                         struct value_error *error)
 {
     value_fault(error, option, "\"%s\" is listed twice", show(word).text);
     return false;
 }
 
-static bool add_method(const struct option *option, uint32_t *set, struct belay_slice word, struct value_error *error)
+static bool add_method(const struct option *option, uint32_t *set, struct belay_slice word,
+                       struct value_error *error)
 {
     int index = value_word_index(option, word);
     if (index < 0) {
@@ -278,13 +297,14 @@ static bool add_method(const struct option *option, uint32_t *set, struct belay_
     return true;
 }
 
-static bool add_outcome(const struct option *option, struct belay_retry_on *set, struct belay_slice word,
-                        struct value_error *error)
+static bool add_outcome(const struct option *option, struct belay_retry_on *set,
+                        struct belay_slice word, struct value_error *error)
 {
     if (word.length > 0 && word.data[0] >= '0' && word.data[0] <= '9') {
         uint16_t status = 0;
         if (!parse_port(word, &status) || status < 100 || status > 599) {
-            value_fault(error, option, "\"%s\" is no status; they go from 100 to 599", show(word).text);
+            value_fault(error, option, "\"%s\" is no status; they go from 100 to 599",
+                        show(word).text);
             return false;
         }
         uint64_t bit = UINT64_C(1) << status % 64;
@@ -294,7 +314,8 @@ static bool add_outcome(const struct option *option, struct belay_retry_on *set,
     }
     int index = value_word_index(option, word);
     if (index < 0) {
-        bool never = belay_slice_equal(word, belay_slice_z("tls")) || belay_slice_equal(word, belay_slice_z("cancelled"));
+        bool never = belay_slice_equal(word, belay_slice_z("tls")) ||
+                     belay_slice_equal(word, belay_slice_z("cancelled"));
         if (never) {
             value_fault(error, option, "\"%s\" is never repeated", show(word).text);
         } else {
@@ -317,7 +338,8 @@ bool value_clear(const struct option *option, void *base, struct snapshot *snaps
     if (option->type == TYPE_OUTCOMES) *(struct belay_retry_on *)at = (struct belay_retry_on){0};
     if (option->type == TYPE_HEADERS) {
         struct conf_names *names = at;
-        *names = (struct conf_names){.items = snapshot_alloc(snapshot, HEADERS_MAX, sizeof names->items[0])};
+        *names = (struct conf_names){
+            .items = snapshot_alloc(snapshot, HEADERS_MAX, sizeof names->items[0])};
         return names->items != NULL;
     }
     if (option->type == TYPE_ADDRESSES) {
@@ -329,8 +351,8 @@ bool value_clear(const struct option *option, void *base, struct snapshot *snaps
     return true;
 }
 
-bool value_set(const struct option *option, void *base, struct belay_slice word, struct snapshot *snapshot,
-               struct value_error *error)
+bool value_set(const struct option *option, void *base, struct belay_slice word,
+               struct snapshot *snapshot, struct value_error *error)
 {
     void *at = place(option, base);
     if (value_has_number(option)) {
@@ -339,15 +361,17 @@ bool value_set(const struct option *option, void *base, struct belay_slice word,
         store_number(option, base, number);
         return true;
     }
-    if (option->zero && belay_slice_equal(word, belay_slice_z(option->zero))) {
+    bool is_zero = option->zero && belay_slice_equal(word, belay_slice_z(option->zero));
+    if (is_zero && !option_is_list(option)) {
         if (option->type == TYPE_ADDRESS) *(struct conf_address *)at = (struct conf_address){0};
-        else if (option->type != TYPE_METHODS) *(char **)at = NULL;
+        else *(char **)at = NULL;
         return true;
     }
     switch (option->type) {
     case TYPE_FILE: return set_file(option, base, word, snapshot, error);
     case TYPE_PATH: return set_path(option, base, word, snapshot, error);
-    case TYPE_HEADER: return check_header(option, word, error) && set_text(option, base, word, snapshot, error);
+    case TYPE_HEADER:
+        return check_header(option, word, error) && set_text(option, base, word, snapshot, error);
     case TYPE_ADDRESS: return set_address(option, at, word, snapshot, error);
     case TYPE_METHODS: return add_method(option, at, word, error);
     case TYPE_OUTCOMES: return add_outcome(option, at, word, error);
@@ -366,7 +390,8 @@ bool value_default(const struct option *option, void *base, struct snapshot *sna
     while (rest.length > 0) {
         size_t length = strcspn(rest.data, " ");
         struct value_error error;
-        if (!value_set(option, base, belay_slice(rest.data, length), snapshot, &error)) return false;
+        if (!value_set(option, base, belay_slice(rest.data, length), snapshot, &error))
+            return false;
         rest = belay_slice(rest.data + length, rest.length - length);
         if (rest.length > 0) rest = belay_slice(rest.data + 1, rest.length - 1);
     }
@@ -381,7 +406,8 @@ static uint32_t next_character(struct belay_slice *rest)
     const unsigned char *bytes = (const unsigned char *)rest->data;
     size_t length = bytes[0] < 0x80 ? 1 : bytes[0] < 0xe0 ? 2 : bytes[0] < 0xf0 ? 3 : 4;
     uint32_t character = length == 1 ? bytes[0] : bytes[0] & (0x7fu >> length);
-    for (size_t i = 1; i < length && i < rest->length; i++) character = character << 6 | (bytes[i] & 0x3f);
+    for (size_t i = 1; i < length && i < rest->length; i++)
+        character = character << 6 | (bytes[i] & 0x3f);
     if (length > rest->length) length = rest->length;
     *rest = belay_slice(rest->data + length, rest->length - length);
     return character;

@@ -10,13 +10,15 @@ struct value_error {
     char rule[RULE_BYTES_MAX]; /* begins with the option's name */
 };
 
-/* `base` is the struct of the option's scope. The default; CHECKs that the table's own text is right.
- * False only without memory. */
+/* `base` is the struct of the option's scope. The default; CHECKs that the table's own text is
+ * right. False only without memory. */
 bool value_default(const struct option *option, void *base, struct snapshot *snapshot)
     __attribute__((warn_unused_result));
-/* One word; for a list type it is added. False: *error says the rule, and the value is as before. */
-bool value_set(const struct option *option, void *base, struct belay_slice word, struct snapshot *snapshot,
-               struct value_error *error) __attribute__((warn_unused_result));
+/* One word; for a list type it is added, and the zero word is none of its words. False: *error says
+ * the rule, and the value is as before. */
+bool value_set(const struct option *option, void *base, struct belay_slice word,
+               struct snapshot *snapshot, struct value_error *error)
+    __attribute__((warn_unused_result));
 /* A list is empty from here on; false without memory. */
 bool value_clear(const struct option *option, void *base, struct snapshot *snapshot)
     __attribute__((warn_unused_result));

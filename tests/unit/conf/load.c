@@ -40,7 +40,8 @@ static const char EVERY_LEVEL[] =
     "  - listen: 127.0.0.1:0\n"
     "    target: far\n"
     "    routes:\n"
-    "      - { path: \"/orders/{id}\", method: [GET, HEAD], target: near, policy: { deadline: 1s } }\n"
+    "      - { path: \"/orders/{id}\", method: [GET, HEAD], target: near, policy: { deadline: 1s } "
+    "}\n"
     "      - { path: /far, idempotent: PUT, effect: write, idempotency_key: honoured }\n";
 
 static void test_a_policy_comes_down_from_the_defaults_over_the_target_to_the_route(void **state)
