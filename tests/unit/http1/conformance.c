@@ -52,7 +52,8 @@ static void h2(void **state)
 static void h4(void **state)
 {
     (void)state;
-    static const char *const lengths[] = {"+2", "-1", "0x2", "1_0", "", "2 3", " ", "2.0", "2e0", "\t", "-0", "+0", "0b1",
+    static const char *const lengths[] = {"+2", "-1", "0x2", "1_0", "", "2 3", " ", "2.0", "2e0", "\t", "-0",
+                                          "+0", "0b1",
                                           "2\t2", "\"2\"", "2;", "a", "0x", "\xb2", "1'0", "NaN"};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         assert_refused(request(with_text(POST "Content-Length: ", lengths[i], END)), 400);
@@ -97,7 +98,8 @@ static void h6(void **state)
 static void h7(void **state)
 {
     (void)state;
-    static const char *const names[] = {"Content-Length ", "Content-Length\t", "Host ", "X-Any ", "Transfer-Encoding \t"};
+    static const char *const names[] = {"Content-Length ", "Content-Length\t", "Host ", "X-Any ",
+                                        "Transfer-Encoding \t"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         assert_refused(request(with_text(POST, names[i], ": 2" END)), 400);
         assert_refused(response(with_text(OK, names[i], ": 2" END)), 502);
@@ -108,7 +110,8 @@ static void h8(void **state)
 {
     (void)state;
     static const char *const values[] = {
-        "xchunked", ",chunked", "chunked,chunked", "chunked\r\nTransfer-Encoding: chunked", "chunked, gzip", "chunked,",
+        "xchunked", ",chunked", "chunked,chunked", "chunked\r\nTransfer-Encoding: chunked", "chunked, gzip",
+        "chunked,",
         "gzip\r\nTransfer-Encoding: chunked", "chunked;q=1", "\"chunked\"", "chunked chunked", "", ",", "identity",
         "identity, identity", "chunke", "chunkedx", "chunked, identity", "chunked\xa0", "chu\tnked", "x chunked",
         "gzip", "gzip, chunked, chunked", "ch\xc3\xbcnked", "[chunked]", "gzip;, chunked"};
@@ -147,7 +150,8 @@ static void h10(void **state)
 static void h12(void **state)
 {
     (void)state;
-    static const char *const sizes[] = {"0x2", " 2", "-1", "+2", "2_0", "", "2 ", "2\t", "\t2", "g", "2g", "2,", "\"2\"",
+    static const char *const sizes[] = {"0x2", " 2", "-1", "+2", "2_0", "", "2 ", "2\t", "\t2", "g", "2g", "2,",
+                                        "\"2\"",
                                         "2 2", "0X2", "2h", "x2", "2.0", ";a", " ;a"};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         assert_broken(chunks(with_text("", sizes[i], "\r\nab\r\n0" END)), 400);
@@ -157,7 +161,8 @@ static void h12(void **state)
         if (!hex) assert_broken(chunks(with_byte("", (char)c, "2\r\nab\r\n0" END)), 400);
         if (!hex && c != ';') assert_broken(chunks(with_byte("2", (char)c, "\r\nab\r\n0" END)), 400);
     }
-    static const char *const good[] = {"2", "02", "0000000000000002", "2;", "2;a=b", "2 ; a", "2\t;a=\"b c\"", "2;\xff"};
+    static const char *const good[] = {"2", "02", "0000000000000002", "2;", "2;a=b", "2 ; a", "2\t;a=\"b c\"",
+                                       "2;\xff"};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         struct decoded *decoded = chunks(with_text("", good[i], "\r\nab\r\n0" END));
         assert_int_equal(decoded->step, HTTP1_DONE);
@@ -172,7 +177,8 @@ static void h12(void **state)
 static void h14(void **state)
 {
     (void)state;
-    static const char *const sizes[] = {"10000000000000002", "ffffffffffffffff", "8000000000000000", "FFFFFFFFFFFFFFFE",
+    static const char *const sizes[] = {"10000000000000002", "ffffffffffffffff", "8000000000000000",
+                                        "FFFFFFFFFFFFFFFE",
                                         "00000000000000002", "fffffffffffffffffffffffffffffff2", "10000000000000000"};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         assert_broken(chunks(with_text("", sizes[i], "\r\nab\r\n0" END)), 400);
@@ -211,10 +217,15 @@ static void h16(void **state)
 static void h17(void **state)
 {
     (void)state;
-    static const char *const bodies[] = {"2\nab\r\n0\r\n\r\n", "2\r\nab\n0\r\n\r\n", "2\r\nab\r\n0\n\r\n", "2\r\nab\r\n0\r\n\n",
-                                         "2\r\nab\r\n0\r\nA: b\n\r\n", "2;a\nab\r\n0\r\n\r\n", "2\nab\n0\n\n", "2\rab\r0\r\r",
-                                         "2\r\nabc\r\n0\r\n\r\n", "2\r\nab0\r\n\r\n", "2\r\nab\rx0\r\n\r\n", "2\r\rab\r\n0\r\n\r\n"};
-    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) assert_broken(chunks(with_text("", bodies[i], "")), 400);
+    static const char *const bodies[] = {"2\nab\r\n0\r\n\r\n", "2\r\nab\n0\r\n\r\n", "2\r\nab\r\n0\n\r\n",
+                                         "2\r\nab\r\n0\r\n\n",
+                                         "2\r\nab\r\n0\r\nA: b\n\r\n", "2;a\nab\r\n0\r\n\r\n", "2\nab\n0\n\n",
+                                         "2\rab\r0\r\r",
+                                         "2\r\nabc\r\n0\r\n\r\n", "2\r\nab0\r\n\r\n", "2\r\nab\rx0\r\n\r\n",
+                                         "2\r\rab\r\n0\r\n\r\n"};
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+        assert_broken(chunks(with_text("", bodies[i], "")), 400);
+    }
 }
 
 static void h20(void **state)
@@ -227,7 +238,8 @@ static void h20(void **state)
         assert_int_equal(decoded->step, HTTP1_DONE);
         assert_int_equal(decoded->length, 2); /* the content and nothing else comes out */
     }
-    static const char *const malformed[] = {" X: y", "X : y", "X", ": y", "X\xff: y", "X: a\x01", "X: a\x7f", "X: a\r\n folded",
+    static const char *const malformed[] = {" X: y", "X : y", "X", ": y", "X\xff: y", "X: a\x01", "X: a\x7f",
+                                            "X: a\r\n folded",
                                             "X: a\rb", "X: a\nb", "\tX: y", "X y: z"};
     for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++) {
         assert_broken(chunks(with_text("2\r\nab\r\n0\r\n", malformed[i], END)), 400);
@@ -292,7 +304,8 @@ static void h27(void **state)
         assert_int_equal(answer.step, token || c == ':' ? HTTP1_DONE : HTTP1_BAD);
     }
     static const char *const lines[] = {": empty", "no colon", "nocolon", " X: y", "\tX: y", "X: a\r\n folded",
-                                        "X: a\r\n\tfolded", "X: a\r\n ", ":", "(x): y", "X@Y: z", "X/Y: z", "\"X\": z", "X\xc3\xbc: y"};
+                                        "X: a\r\n\tfolded", "X: a\r\n ", ":", "(x): y", "X@Y: z", "X/Y: z",
+                                        "\"X\": z", "X\xc3\xbc: y"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         assert_refused(request(with_text(POST, lines[i], END)), 400);
         assert_refused(response(with_text(OK, lines[i], END)), 502);
@@ -307,14 +320,18 @@ static void h28(void **state)
     assert_refused(request(TEXT("GET / HTTP/1.1" END)), 400);
     assert_refused(request(TEXT("GET / HTTP/1.1\r\nX-Host: a" END)), 400);
     assert_refused(request(TEXT("GET http://a/ HTTP/1.1" END)), 400);
-    static const char *const hosts[] = {"a\r\nHost: a", "a\r\nHost: b", "a\r\nX: y\r\nhOST: a", "a,b", "a, b", "u@a", "a/", "a/b", "",
-                                        "a b", "a:b", "a:80:80", ":80", "a:65536", "a:999999", "a?b", "a#b", "a\\b", "[::1", "::1", "[]", "[::1]x",
-                                        "[g::1]", "a%zz", "a%4", "a\xff", "<a>", "a|b", "a\"b", "{a}", "a;b", "http://a", "a:+80", "[::1]:x"};
+    static const char *const hosts[] = {"a\r\nHost: a", "a\r\nHost: b", "a\r\nX: y\r\nhOST: a", "a,b", "a, b",
+                                        "u@a", "a/", "a/b", "",
+                                        "a b", "a:b", "a:80:80", ":80", "a:65536", "a:999999", "a?b", "a#b",
+                                        "a\\b", "[::1", "::1", "[]", "[::1]x",
+                                        "[g::1]", "a%zz", "a%4", "a\xff", "<a>", "a|b", "a\"b", "{a}", "a;b",
+                                        "http://a", "a:+80", "[::1]:x"};
     for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
         assert_refused(request(with_text("GET / HTTP/1.1\r\nHost: ", hosts[i], END)), 400);
         assert_refused(request(with_text("GET / HTTP/1.0\r\nHost: ", hosts[i], END)), 400);
     }
-    static const char *const good[] = {"a", "a.example", "a:80", "127.0.0.1:8080", "[::1]", "[::1]:443", "a_b", "a-b.c.", "a%20b", "a:",
+    static const char *const good[] = {"a", "a.example", "a:80", "127.0.0.1:8080", "[::1]", "[::1]:443", "a_b",
+                                       "a-b.c.", "a%20b", "a:",
                                        "xn--a", "A.B", "[::ffff:1.2.3.4]", "a:0", "a:65535"};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         struct parsed parsed = request(with_text("GET / HTTP/1.1\r\nHost: ", good[i], END));
@@ -339,8 +356,10 @@ static void h29(void **state)
     assert_text(parsed.head.authority, "b:8443");
     assert_text(parsed.head.path, "/");
     assert_text(parsed.head.query, "q=/");
-    static const char *const bad[] = {"http://", "http:///x", "http://?x", "http://u@b/", "http://u:p@b/", "http:/b", "http:b", "ftp://b/",
-                                      "b", "b:80", "x/y", "file:///etc", "http://b,c/", "http://b:x/", "*", "**", "?x"};
+    static const char *const bad[] = {"http://", "http:///x", "http://?x", "http://u@b/", "http://u:p@b/",
+                                      "http:/b", "http:b", "ftp://b/",
+                                      "b", "b:80", "x/y", "file:///etc", "http://b,c/", "http://b:x/", "*", "**",
+                                      "?x"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_refused(request(with_text("GET ", bad[i], " HTTP/1.1\r\nHost: a" END)), 400);
     }
@@ -420,10 +439,12 @@ static bool is_hop_by_hop(const struct http1_head *head, const char *name)
 static void h37(void **state)
 {
     (void)state;
-    static const char *const options[] = {"X-Auth", "x-auth", "close, X-AUTH", ",, X-Auth ,", "X-Auth,close", "a\r\nConnection: x-auth",
+    static const char *const options[] = {"X-Auth", "x-auth", "close, X-AUTH", ",, X-Auth ,", "X-Auth,close",
+                                          "a\r\nConnection: x-auth",
                                           "\tx-auth\t", "(bad), x-auth", "keep-alive , x-auth;y, x-auth"};
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        struct parsed parsed = request(with_text(POST "X-Auth: s\r\nX-Aut: t\r\nX-AuthX: u\r\nConnection: ", options[i], END));
+        struct parsed parsed =
+            request(with_text(POST "X-Auth: s\r\nX-Aut: t\r\nX-AuthX: u\r\nConnection: ", options[i], END));
         assert_accepted(parsed);
         assert_true(is_hop_by_hop(&parsed.head, "X-Auth"));
         assert_false(is_hop_by_hop(&parsed.head, "X-Aut"));
@@ -450,10 +471,11 @@ static void h37(void **state)
 static void h39(void **state)
 {
     (void)state;
-    struct parsed parsed = request(TEXT(POST "Proxy-Connection: keep-alive\r\nKeep-Alive: timeout=5\r\nTE: gzip\r\nUpgrade: h2c\r\n"
-                                             "HTTP2-Settings: AAMAAABk\r\nTrailer: X\r\nProxy-Authorization: Basic eA==\r\n"
-                                             "Proxy-Authenticate: Basic\r\nConnection: Upgrade, HTTP2-Settings\r\n"
-                                             "Transfer-Encoding: chunked" END));
+    struct parsed parsed =
+        request(TEXT(POST "Proxy-Connection: keep-alive\r\nKeep-Alive: timeout=5\r\nTE: gzip\r\nUpgrade: h2c\r\n"
+                          "HTTP2-Settings: AAMAAABk\r\nTrailer: X\r\nProxy-Authorization: Basic eA==\r\n"
+                          "Proxy-Authenticate: Basic\r\nConnection: Upgrade, HTTP2-Settings\r\n"
+                          "Transfer-Encoding: chunked" END));
     assert_accepted(parsed);
     for (size_t i = 1; i < parsed.head.field_count; i++) assert_true(parsed.head.fields[i].hop_by_hop);
     assert_false(parsed.head.fields[0].hop_by_hop);
@@ -464,7 +486,8 @@ static void h39(void **state)
 static void h41(void **state)
 {
     (void)state;
-    static const char three[] = "GET /1 HTTP/1.1\r\nHost: a\r\n\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\nGET /3 HTTP/1.1\r\nHost: a\r\n\r\n";
+    static const char three[] = "GET /1 HTTP/1.1\r\nHost: a" END "\r\nGET /2 HTTP/1.1\r\nHost: a" END
+                                "GET /3 HTTP/1.1\r\nHost: a" END;
     struct belay_slice rest = TEXT(three);
     for (char number = '1'; number <= '3'; number++) {
         struct parsed parsed = request(rest);
@@ -522,7 +545,8 @@ static void h50(void **state)
 static void h53(void **state)
 {
     (void)state;
-    struct parsed parsed = response(TEXT("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nContent-Length: 5" END "hello"));
+    struct parsed parsed =
+        response(TEXT("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nContent-Length: 5" END "hello"));
     assert_accepted(parsed);
     assert_int_equal(parsed.head.status, 101);
     assert_int_equal(parsed.head.framing, HTTP1_NO_BODY);
@@ -602,12 +626,18 @@ static void h59(void **state)
 static void h62(void **state)
 {
     (void)state;
-    static const char *const lines[] = {"HTTP/1.1 99 X", "HTTP/1.1 2000 X", "HTTP/3 200", "HTTP/1.1 099 X", "HTTP/1.1 600 X",
-                                        "HTTP/1.1 999 X", "HTTP/1.1 000", "HTTP/1.1 20", "HTTP/1.1 2", "HTTP/1.1", "HTTP/1.1 ", "HTTP/1.1  200 OK",
-                                        "HTTP/1.1 2x0 OK", "HTTP/1.1 +20 OK", "HTTP/1.1 -20 OK", "HTTP/2.0 200 OK", "HTTP/0.9 200 OK",
-                                        "HTTP/1.2 200 OK", "HTTP/1.10 200 OK", "HTTP/11 200 OK", "http/1.1 200 OK", "HTTQ/1.1 200 OK",
-                                        "ICY 200 OK", "\x16\x03\x01", "SSH-2.0-x", "hello", " HTTP/1.1 200 OK", "HTTP/1.1\t200 OK",
-                                        "HTTP/1.1 200\tOK", "HTTP/1.1 200.1", "\r\nHTTP/1.1 200 OK", "HTTP /1.1 200 OK"};
+    static const char *const lines[] = {"HTTP/1.1 99 X", "HTTP/1.1 2000 X", "HTTP/3 200", "HTTP/1.1 099 X",
+                                        "HTTP/1.1 600 X",
+                                        "HTTP/1.1 999 X", "HTTP/1.1 000", "HTTP/1.1 20", "HTTP/1.1 2", "HTTP/1.1",
+                                        "HTTP/1.1 ", "HTTP/1.1  200 OK",
+                                        "HTTP/1.1 2x0 OK", "HTTP/1.1 +20 OK", "HTTP/1.1 -20 OK",
+                                        "HTTP/2.0 200 OK", "HTTP/0.9 200 OK",
+                                        "HTTP/1.2 200 OK", "HTTP/1.10 200 OK", "HTTP/11 200 OK",
+                                        "http/1.1 200 OK", "HTTQ/1.1 200 OK",
+                                        "ICY 200 OK", "\x16\x03\x01", "SSH-2.0-x", "hello", " HTTP/1.1 200 OK",
+                                        "HTTP/1.1\t200 OK",
+                                        "HTTP/1.1 200\tOK", "HTTP/1.1 200.1", "\r\nHTTP/1.1 200 OK",
+                                        "HTTP /1.1 200 OK"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         assert_refused(response(with_text("", lines[i], "\r\nContent-Length: 0" END)), 502);
     }
