@@ -20,8 +20,9 @@ static int run_version(int argc, char **argv)
 
 /* In the order of the help text; ended by a row without a name. */
 static const struct command COMMANDS[] = {
-    {"version", "print the version", run_version},
+    {"replay", "run recorded observations through the engine", app_replay},
     {"check", "say whether a configuration is right", app_check},
+    {"version", "print the version", run_version},
     {NULL, NULL, NULL},
 };
 #define COMMAND_COUNT (sizeof COMMANDS / sizeof COMMANDS[0])
