@@ -1,0 +1,23 @@
+/* egress.h: one belay of the simulated world: the proxy itself, from a configuration's text. */
+#ifndef TESTS_SIM_EGRESS_H
+#define TESTS_SIM_EGRESS_H
+
+#include "history.h"
+#include "proxy/proxy.h"
+
+struct egress {
+    struct history *history;
+    struct conf *conf;
+    struct belay_target **targets;
+    int *breaker_states; /* what the history knows of each */
+    struct proxy *proxy;
+    struct rt_addr addr;
+    struct rt_hook watch;
+};
+
+/* Loads the text and listens where its first listener says. Aborts, and says why, when that cannot be. */
+void egress_init(struct egress *egress, struct history *history, const char *yaml);
+void egress_target_stats(const struct egress *egress, size_t target, struct belay_target_stats *out);
+void egress_deinit(struct egress *egress);
+
+#endif
