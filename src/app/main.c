@@ -22,6 +22,7 @@ static int run_version(int argc, char **argv)
 static const struct command COMMANDS[] = {
     {"replay", "run recorded observations through the engine", app_replay},
     {"check", "say whether a configuration is right", app_check},
+    {"flaky", "an origin that misbehaves on script", app_flaky},
     {"version", "print the version", run_version},
     {NULL, NULL, NULL},
 };

@@ -85,8 +85,9 @@ void server_answer_field(struct server_exchange *exchange, struct belay_slice na
  * the first piece, at the end, or at the turn's end. */
 void server_answer_start(struct server_exchange *exchange, enum http1_framing framing, uint64_t content_length,
                          bool has_length);
-/* Takes all of it (copying what the socket does not accept). False: pause until `writable`. */
-bool server_answer_body(struct server_exchange *exchange, struct belay_slice piece) __attribute__((warn_unused_result));
+/* Takes all of it (copying what the socket does not accept). False: pause until `writable`; who gives a short body
+ * in one piece need not look. */
+bool server_answer_body(struct server_exchange *exchange, struct belay_slice piece);
 void server_answer_end(struct server_exchange *exchange);
 /* Cut the connection with a reset, so that the client sees the loss. Also before any answer. */
 void server_abort(struct server_exchange *exchange);

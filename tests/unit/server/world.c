@@ -156,6 +156,11 @@ void rt_hook_remove(struct rt *rt, struct rt_hook *hook)
     rt->hooks = hook->next;
 }
 
+uint64_t rt_random(struct rt *rt)
+{
+    return rt->luck;
+}
+
 /* ---- turns ---- */
 
 static bool conn_turn(struct rt_conn *conn)
@@ -381,7 +386,8 @@ void world_start(struct world *world)
     list_init(&world->rt.timers);
     list_init(&world->rt.conns);
     buf_init(&world->story, SIZE_MAX / 2);
-    world->server = server_create(&world->rt, &world->limits, &handler, world);
+    world->server = server_create(&world->rt, &world->limits, world->handler ? world->handler : &handler,
+                                  world->handler ? world->owner : world);
     struct rt_addr any = {.family = 4, .ip = {127, 0, 0, 1}};
     const char *error = NULL;
     assert_true(server_listen(world->server, &any, &error));

@@ -17,6 +17,7 @@ struct rt {
     struct list conns;
     struct rt_hook *hooks;
     struct rt_listener *listener;
+    uint64_t luck; /* what the dice show */
     unsigned interest_changes, timers_armed;
 };
 
@@ -38,6 +39,8 @@ struct rt_conn { /* the server's end; the test plays the client */
 struct world {
     struct rt rt;
     struct server_limits limits;
+    const struct server_handler *handler; /* NULL: the one that tells the story, of this world */
+    void *owner;
     struct server *server;
     struct buf story;
     struct server_exchange *exchange; /* the latest that was begun and is not over */
