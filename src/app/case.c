@@ -1,6 +1,7 @@
 /* case.c: reads one operation of a replay: its request, its policy, its observations (case.h). */
 #include "app/case.h"
 
+#include "app/observed.h"
 #include "conf/option.h"
 #include "conf/value.h"
 #include "event/redact.h"
@@ -149,34 +150,21 @@ static bool read_clock_and_dice(const struct input *input, struct replay_case *o
 
 /* ---- what is observed ---- */
 
-static bool is_before_sending(enum belay_phase phase)
-{
-    return phase == BELAY_PHASE_DNS || phase == BELAY_PHASE_CONNECT || phase == BELAY_PHASE_TLS;
-}
-
 static bool read_error(const struct input *input, const json_t *object, const char *path, const char *word,
                        struct belay_outcome *outcome)
 {
+    static const char *const FIELDS[] = {"", "errorClass", "phase", "sent"};
+    static const char *const EXPECTED[] = {
+        "", "dns, refused, timeout, tls, reset, closed, protocol, too_large, cancelled",
+        "dns, connect, tls, send, headers, body", "unsent, sent, answered"};
     const char *phase = NULL, *sent = NULL;
+    if (!input_text(input, object, path, "phase", &phase)) return false;
+    if (!input_text(input, object, path, "sent", &sent)) return false;
+    enum observed observed = observed_error(word, phase, sent, outcome);
+    if (observed == OBSERVED_GOOD) return true;
     char where[INPUT_PATH_BYTES_MAX];
-    if (!belay_error_class_parse(word, strlen(word), &outcome->error)) {
-        input_path(where, path, "errorClass");
-        return input_fail(input, where, "expected one of dns, refused, timeout, tls, reset, closed, protocol, "
-                                        "too_large, cancelled");
-    }
-    if (!input_text(input, object, path, "phase", &phase) || !input_text(input, object, path, "sent", &sent)) return false;
-    if (outcome->error == BELAY_ERROR_DNS) outcome->phase = BELAY_PHASE_DNS;
-    if (outcome->error == BELAY_ERROR_REFUSED) outcome->phase = BELAY_PHASE_CONNECT;
-    if (phase && !belay_phase_parse(phase, strlen(phase), &outcome->phase)) {
-        input_path(where, path, "phase");
-        return input_fail(input, where, "expected one of dns, connect, tls, send, headers, body");
-    }
-    outcome->sent = is_before_sending(outcome->phase) ? BELAY_UNSENT : BELAY_SENT;
-    if (sent && !belay_sent_parse(sent, strlen(sent), &outcome->sent)) {
-        input_path(where, path, "sent");
-        return input_fail(input, where, "expected one of unsent, sent, answered");
-    }
-    return true;
+    input_path(where, path, FIELDS[observed]);
+    return input_fail(input, where, "expected one of %s", EXPECTED[observed]);
 }
 
 static bool read_outcome(const struct input *input, const json_t *object, const char *path,

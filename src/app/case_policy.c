@@ -41,13 +41,22 @@ static bool word_of(const json_t *value, char word[64], struct belay_slice *out)
     return true;
 }
 
+/* The rule begins with the option's name, which the path has said. */
+static bool fail_value(const struct walk *walk, const struct option *option, const struct value_error *error,
+                       const char *where)
+{
+    size_t name = strlen(option->name);
+    bool named = strncmp(error->rule, option->name, name) == 0 && strncmp(error->rule + name, ": ", 2) == 0;
+    return input_fail(walk->input, where, "%s", named ? error->rule + name + 2 : error->rule);
+}
+
 static bool set_word(const struct walk *walk, const struct option *option, const json_t *value, const char *where)
 {
     char memory[64];
     struct belay_slice word;
     struct value_error error;
     if (!word_of(value, memory, &word)) return input_fail(walk->input, where, "expected %s", value_kind(option));
-    if (!value_set(option, walk->policy, word, NULL, &error)) return input_fail(walk->input, where, "%s", error.rule);
+    if (!value_set(option, walk->policy, word, NULL, &error)) return fail_value(walk, option, &error, where);
     return true;
 }
 
