@@ -95,7 +95,8 @@ static void set_word(struct loader *loader, const struct option *option, const y
     }
     struct position at = position_of(node);
     if (!value_set(option, base, text_of(node), loader->snapshot, &error)) {
-        problems_add(&loader->problems, at, "%s", error.rule);
+        if (error.no_memory) loader->no_memory = true;
+        else problems_add(&loader->problems, at, "%s", error.rule);
         return;
     }
     struct conf_address *address = NULL;
@@ -389,7 +390,7 @@ static void read_target(struct loader *loader, const yaml_node_t *key, const yam
     }
     read_policy(loader, state, mark_of(&marks, SCOPE_TARGET, "policy")->value, false);
     if (target->network == CONF_NETWORK_INTERNET) apply_network(state);
-    target->policy = state->values;
+    target->policy = rules_settle(state);
 }
 
 /* The policies of all targets, in their order; NULL when there is none. The caller frees them. */
@@ -473,7 +474,7 @@ static void read_route(struct loader *loader, const yaml_node_t *node, struct co
     route->target = (size_t)target;
     struct policy_state state = inherit(&states[target]);
     read_policy(loader, &state, mark_of(&marks, SCOPE_ROUTE, "policy")->value, true);
-    route->policy = state.values;
+    route->policy = rules_settle(&state);
 }
 
 static void read_routes(struct loader *loader, const yaml_node_t *node,
@@ -511,7 +512,7 @@ static void read_routes(struct loader *loader, const yaml_node_t *node,
     struct conf_route *last = &listener->routes[listener->route_count++];
     set_defaults(loader, SCOPE_ROUTE, belay_slice_z(""), last);
     last->target = (size_t)own;
-    last->policy = states[own].values;
+    last->policy = rules_settle(&states[own]);
 }
 
 static void read_listener(struct loader *loader, const yaml_node_t *node,

@@ -38,6 +38,10 @@ struct mark *mark_of(struct marks *marks, enum option_scope scope, const char *n
 /* rules.c. Each adds what is impossible; a pair of options is only told where one of the two is
  * fresh. */
 void rules_policy(struct loader *loader, struct policy_state *state);
+/* The policy as it is used: a default that would outlast the deadline ends with it. What is
+ * inherited further down stays as it was, so that a longer deadline there gets the whole default.
+ */
+struct belay_policy rules_settle(const struct policy_state *state);
 /* `at` has the position of each route; the last route may be the listener's own target, which has
  * none. */
 void rules_routes(struct loader *loader, const struct conf_listener *listener,

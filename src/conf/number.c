@@ -84,6 +84,7 @@ void value_fault(struct value_error *error, const struct option *option, const c
     va_end(arguments);
     int length = snprintf(error->rule, sizeof error->rule, "%s: %s", option->name, text);
     CHECK(length > 0 && (size_t)length < sizeof error->rule);
+    error->no_memory = false;
 }
 
 int value_word_index(const struct option *option, struct belay_slice word)

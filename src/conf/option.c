@@ -160,6 +160,9 @@ const struct option OPTIONS[] = {
      .zero = "off", .help = "The longest time that one answer may hold calls back."},
     {SHARED("hold.scope", TYPE_WORD, hold.scope), .initial = "target", .words = HOLD_SCOPES,
      .help = "What is held back: every call to the target, or those of the same route or key."},
+    {SHARED("hold.pace", TYPE_DURATION, hold.pace), .initial = "10ms", .max = 10 * SEC,
+     .help =
+         "Between two waiting calls that go once the time has passed; 0s lets all go together."},
     {POLICY("replay_buffer", TYPE_SIZE, replay_buffer_bytes_max), .initial = "256KiB", .max = GIB,
      .help = "Request bodies up to this size are kept for a repeat."},
     {POLICY("held_answer", TYPE_SIZE, held_answer_bytes_max), .initial = "16KiB", .max = 16 * MIB,

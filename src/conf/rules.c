@@ -6,7 +6,7 @@
 struct relation {
     const char *subject, *other;
     bool equal_too;         /* also wrong when both are equal */
-    bool only_if_said;      /* a default of the subject does no harm: the other cuts it short */
+    bool cuts_default;      /* a default of the subject does no harm: it is cut to the other */
     const char *is, *is_of; /* subject IS other; other IS_OF subject */
 };
 
@@ -34,7 +34,10 @@ static void check_relation(struct loader *loader, struct policy_state *state,
     const struct mark *subject = mark_of(&state->marks, SCOPE_POLICY, relation->subject);
     const struct mark *other = mark_of(&state->marks, SCOPE_POLICY, relation->other);
     if (!subject->fresh && !other->fresh) return;
-    if (relation->only_if_said && subject->at.line == 0) return;
+    /* A constant wait does not grow, so what it would grow to means nothing. */
+    bool is_backoff = strncmp(relation->subject, "backoff.", strlen("backoff.")) == 0;
+    if (is_backoff && state->values.backoff.kind == BELAY_BACKOFF_CONSTANT) return;
+    if (relation->cuts_default && subject->at.line == 0) return;
     char subject_text[VALUE_TEXT_BYTES_MAX], other_text[VALUE_TEXT_BYTES_MAX];
     int64_t left = number_of(state, relation->subject, subject_text);
     int64_t right = number_of(state, relation->other, other_text);
@@ -62,6 +65,21 @@ void rules_policy(struct loader *loader, struct policy_state *state)
     if (needs_rate && quota->fresh && !rate->fresh) {
         problems_add(&loader->problems, quota->at, "quota: needs a rate, such as 50/s");
     }
+}
+
+struct belay_policy rules_settle(const struct policy_state *state)
+{
+    struct belay_policy policy = state->values;
+    for (size_t i = 0; i < sizeof RELATIONS / sizeof RELATIONS[0]; i++) {
+        const struct relation *relation = &RELATIONS[i];
+        const struct option *subject = option_find(SCOPE_POLICY, belay_slice_z(relation->subject));
+        const struct option *other = option_find(SCOPE_POLICY, belay_slice_z(relation->other));
+        bool said = state->marks.of[subject - OPTIONS].at.line != 0;
+        int64_t most = value_number(other, &policy);
+        bool too_much = value_number(subject, &policy) > most;
+        if (relation->cuts_default && !said && too_much) value_store(subject, &policy, most);
+    }
+    return policy;
 }
 
 static bool route_covers(const struct conf_route *earlier, const struct conf_route *later)

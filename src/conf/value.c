@@ -43,7 +43,7 @@ int64_t value_number(const struct option *option, const void *base)
     }
 }
 
-static void store_number(const struct option *option, void *base, int64_t number)
+void value_store(const struct option *option, void *base, int64_t number)
 {
     void *at = place(option, base);
     switch (option->type) {
@@ -59,6 +59,7 @@ static void store_number(const struct option *option, void *base, int64_t number
 static bool no_memory(struct value_error *error, const struct option *option)
 {
     value_fault(error, option, "no memory is left");
+    error->no_memory = true;
     return false;
 }
 
@@ -358,7 +359,7 @@ bool value_set(const struct option *option, void *base, struct belay_slice word,
     if (value_has_number(option)) {
         int64_t number;
         if (!number_parse(option, word, &number, error)) return false;
-        store_number(option, base, number);
+        value_store(option, base, number);
         return true;
     }
     bool is_zero = option->zero && belay_slice_equal(word, belay_slice_z(option->zero));
@@ -385,7 +386,7 @@ bool value_default(const struct option *option, void *base, struct snapshot *sna
 {
     if (option_is_list(option) && !value_clear(option, base, snapshot)) return false;
     bool is_unset_number = !option->initial && value_has_number(option) && !option->member;
-    if (is_unset_number) store_number(option, base, 0);
+    if (is_unset_number) value_store(option, base, 0);
     struct belay_slice rest = belay_slice_z(option->initial);
     while (rest.length > 0) {
         size_t length = strcspn(rest.data, " ");

@@ -7,6 +7,7 @@
 #include "conf/snapshot.h"
 
 struct value_error {
+    bool no_memory;            /* not the text's fault */
     char rule[RULE_BYTES_MAX]; /* begins with the option's name */
 };
 
@@ -28,6 +29,7 @@ const char *value_kind(const struct option *option);
 /* The number inside; only for the types that have one. */
 int64_t value_number(const struct option *option, const void *base);
 bool value_has_number(const struct option *option);
+void value_store(const struct option *option, void *base, int64_t number);
 /* The shortest text of a number that reads back to it exactly. */
 #define VALUE_TEXT_BYTES_MAX 48
 void value_text(const struct option *option, int64_t number, char text[VALUE_TEXT_BYTES_MAX]);

@@ -25,7 +25,7 @@ struct belay_policy belay_policy_default(void)
                     .probe_successes = 1,
                     .min_timeout = belay_span_ms(100)},
         .bulkhead = {.enabled = true, .max = 64},
-        .quota = {.burst = 1},
+        .quota = {.burst = 10},
         .hold = {.max = belay_span_ms(60000), .scope = BELAY_HOLD_TARGET, .pace = belay_span_ms(10)},
         .replay_buffer_bytes_max = (size_t)256 * 1024,
         .held_answer_bytes_max = (size_t)16 * 1024,
