@@ -66,12 +66,16 @@ struct belay_admission belay_operation_admit(struct belay_operation *op, struct 
     op->state = IN_FLIGHT;
     op->attempt_at = now;
     op->attempt_end_at = attempt_end_at;
-    out.at = attempt_end_at;
-    out.attempt = ++op->attempts;
-    out.remaining = belay_deadline_remaining(op->deadline_at, now);
-    out.pass_on = belay_span_ns(belay_ns_sub(out.remaining.ns, op->policy->reserve_for.ns));
-    out.fresh_connection = op->fresh_next;
-    return out;
+    op->attempts++;
+    struct belay_span remaining = belay_deadline_remaining(op->deadline_at, now);
+    return (struct belay_admission){
+        .kind = BELAY_ADMITTED,
+        .at = attempt_end_at,
+        .attempt = op->attempts,
+        .remaining = remaining,
+        .pass_on = belay_span_ns(belay_ns_sub(remaining.ns, op->policy->reserve_for.ns)),
+        .fresh_connection = op->fresh_next,
+    };
 }
 
 static bool is_owned(const struct belay_operation *op)
@@ -114,32 +118,10 @@ static void draw_wait(struct belay_operation *op, const struct belay_outcome *ou
     op->previous_wait = facts->wait;
 }
 
-static struct belay__report report_of(const struct belay_operation *op, const struct belay_outcome *outcome,
-                                      struct belay_instant now, bool wants_retry)
+static void fill_facts(struct belay_operation *op, const struct belay_outcome *outcome, struct belay_instant now,
+                       uint64_t luck, struct belay_retry_facts *facts)
 {
-    bool too_many = outcome->error == BELAY_ERROR_NONE && outcome->status == 429;
-    bool unavailable = outcome->error == BELAY_ERROR_NONE && outcome->status == 503;
-    struct belay_span hint = outcome->has_retry_after ? belay_span_ms(outcome->retry_after_ms) : no_wait;
-    struct belay__report report = {
-        .result = {.health = belay_classify_health(outcome),
-                   .timed_out = outcome->error == BELAY_ERROR_TIMEOUT,
-                   .cancelled = outcome->error == BELAY_ERROR_CANCELLED,
-                   .allowed = belay_instant_since(op->attempt_end_at, op->attempt_at),
-                   .elapsed = belay_instant_since(now, op->attempt_at),
-                   .hint = too_many ? hint : no_wait},
-        .now = now,
-        .too_many = too_many,
-        .holds = outcome->has_retry_after && (too_many || unavailable),
-        .hint = hint,
-        .wants_retry = wants_retry,
-    };
-    return report;
-}
-
-static struct belay_retry_facts facts_of(struct belay_operation *op, const struct belay_outcome *outcome,
-                                         struct belay_instant now, uint64_t luck)
-{
-    struct belay_retry_facts facts = {
+    *facts = (struct belay_retry_facts){
         .outcome_class = classify(op, outcome),
         .answered = outcome->error == BELAY_ERROR_NONE,
         .answer_started = outcome->answer_started,
@@ -150,15 +132,46 @@ static struct belay_retry_facts facts_of(struct belay_operation *op, const struc
         .reserve = op->policy->reserve_for,
         .wait_source = BELAY_WAIT_NONE,
     };
-    if (facts.stale_repeat) {
-        facts.outcome_class.kind = BELAY_CLASS_REPEATABLE;
+    if (facts->stale_repeat) {
+        facts->outcome_class.kind = BELAY_CLASS_REPEATABLE;
         op->stale_used = true;
     } else {
         op->counted_attempts++;
     }
-    facts.attempts_left = op->counted_attempts < op->policy->attempts_max;
-    if (facts.outcome_class.kind == BELAY_CLASS_REPEATABLE) draw_wait(op, outcome, &facts, luck);
-    return facts;
+    facts->attempts_left = op->counted_attempts < op->policy->attempts_max;
+    if (facts->outcome_class.kind == BELAY_CLASS_REPEATABLE) draw_wait(op, outcome, facts, luck);
+}
+
+static void fill_report(const struct belay_operation *op, const struct belay_outcome *outcome,
+                        struct belay_instant now, struct belay__report *report)
+{
+    bool too_many = outcome->error == BELAY_ERROR_NONE && outcome->status == 429;
+    bool unavailable = outcome->error == BELAY_ERROR_NONE && outcome->status == 503;
+    struct belay_span hint = outcome->has_retry_after ? belay_span_ms(outcome->retry_after_ms) : no_wait;
+    *report = (struct belay__report){
+        .result = {.health = belay_classify_health(outcome),
+                   .timed_out = outcome->error == BELAY_ERROR_TIMEOUT,
+                   .cancelled = outcome->error == BELAY_ERROR_CANCELLED,
+                   .allowed = belay_instant_since(op->attempt_end_at, op->attempt_at),
+                   .elapsed = belay_instant_since(now, op->attempt_at),
+                   .hint = too_many ? hint : no_wait},
+        .now = now,
+        .too_many = too_many,
+        .holds = outcome->has_retry_after && (too_many || unavailable),
+        .hint = hint,
+    };
+}
+
+/* Rules 1 to 6 by itself, then the target's books and rules 7 to 9 in one locked step. */
+static struct belay_retry_plan decide(struct belay_operation *op, const struct belay_outcome *outcome,
+                                      struct belay_instant now, const struct belay_retry_facts *facts)
+{
+    struct belay__report report;
+    struct belay_retry_plan plan = belay_retry_decide(facts);
+    fill_report(op, outcome, now, &report);
+    report.wants_retry = plan.decision == BELAY_DECISION_RETRY;
+    struct belay__shared_facts shared = belay__target_record(op, &report);
+    return report.wants_retry ? belay_retry_decide_shared(plan, shared.has_token, shared.closed) : plan;
 }
 
 struct belay_verdict belay_operation_record(struct belay_operation *op, const struct belay_outcome *outcome,
@@ -166,33 +179,29 @@ struct belay_verdict belay_operation_record(struct belay_operation *op, const st
 {
     CHECK(op->state == IN_FLIGHT);
     CHECK((outcome->error == BELAY_ERROR_NONE) == (outcome->status > 0));
+    struct belay_retry_facts facts;
     now = see(op, now);
-    struct belay_retry_facts facts = facts_of(op, outcome, now, luck);
-    struct belay_retry_plan plan = belay_retry_decide(&facts);
-    struct belay__report report = report_of(op, outcome, now, plan.decision == BELAY_DECISION_RETRY);
-    struct belay__shared_facts shared = belay__target_record(op, &report);
-    if (report.wants_retry) plan = belay_retry_decide_shared(plan, shared.has_token, shared.closed);
+    fill_facts(op, outcome, now, luck, &facts);
+    struct belay_retry_plan plan = decide(op, outcome, now, &facts);
+    bool retries = plan.decision == BELAY_DECISION_RETRY;
 
-    struct belay_verdict verdict = {
-        .decision = plan.decision,
-        .reason = plan.reason,
-        .attempt = op->attempts,
-        .elapsed = report.result.elapsed,
-        .remaining = belay_deadline_remaining(op->deadline_at, op->attempt_at),
-    };
+    op->state = retries ? READY : ENDED;
     op->last_decision = plan.decision;
     op->last_status = outcome->status;
     op->effect_done |= facts.outcome_class.effect == BELAY_EFFECT_DONE;
     op->effect_unknown |= facts.outcome_class.effect == BELAY_EFFECT_UNKNOWN;
-    op->state = ENDED;
-    if (plan.decision == BELAY_DECISION_RETRY) {
-        verdict.wait = facts.wait;
-        verdict.wait_source = facts.wait_source;
-        verdict.retry_at = op->retry_at = belay_instant_add(now, facts.wait);
-        op->fresh_next = outcome->stale;
-        op->state = READY;
-    }
-    return verdict;
+    op->fresh_next = outcome->stale;
+    op->retry_at = retries ? belay_instant_add(now, facts.wait) : now;
+    return (struct belay_verdict){
+        .decision = plan.decision,
+        .reason = plan.reason,
+        .attempt = op->attempts,
+        .elapsed = belay_instant_since(now, op->attempt_at),
+        .remaining = belay_deadline_remaining(op->deadline_at, op->attempt_at),
+        .wait = retries ? facts.wait : no_wait,
+        .wait_source = retries ? facts.wait_source : BELAY_WAIT_NONE,
+        .retry_at = op->retry_at,
+    };
 }
 
 /* An attempt that nobody recorded may have reached its recipient. */
