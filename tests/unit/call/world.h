@@ -1,0 +1,92 @@
+/* world.h: one target, operations on it, and a clock that only the test moves. */
+#ifndef TESTS_CALL_WORLD_H
+#define TESTS_CALL_WORLD_H
+
+#include <belay/operation.h>
+
+#include "base/check.h"
+
+#include <stdlib.h>
+
+struct world {
+    struct belay_policy policy;
+    struct belay_target *target;
+};
+
+static const struct belay_traits get = {.safe_method = true};
+static const struct belay_traits post = {.write = true};
+
+static inline struct belay_instant at(int64_t ms)
+{
+    return (struct belay_instant){ms * BELAY_NS_PER_MS};
+}
+
+/* The policy is filled in by the test before. */
+static inline void world_begin(struct world *world)
+{
+    world->target = malloc(belay_target_size());
+    CHECK(world->target != NULL);
+    world->target = belay_target_init(world->target, &world->policy, 1);
+}
+
+static inline void world_end(struct world *world)
+{
+    belay_target_deinit(world->target);
+    free(world->target);
+}
+
+/* The defaults, but waits without jitter: 200 ms, 400 ms, ... */
+static inline struct world world_of_defaults(void)
+{
+    struct world world = {.policy = belay_policy_default()};
+    world.policy.backoff.kind = BELAY_BACKOFF_NONE;
+    return world;
+}
+
+static inline struct belay_target_stats world_stats(struct world *world)
+{
+    struct belay_target_stats stats;
+    belay_target_stats(world->target, at(0), &stats);
+    return stats;
+}
+
+static inline void begin(struct world *world, struct belay_operation *op, const struct belay_traits *traits,
+                         int64_t now_ms)
+{
+    struct belay_instant deadline_at = belay_instant_add(at(now_ms), world->policy.deadline_for);
+    belay_operation_init(op, &world->policy, world->target, traits, at(now_ms), deadline_at, NULL);
+}
+
+static inline struct belay_outcome status(int code)
+{
+    return (struct belay_outcome){.status = code, .sent = BELAY_ANSWERED};
+}
+
+static inline struct belay_outcome hinted(int code, int64_t retry_after_ms)
+{
+    return (struct belay_outcome){
+        .status = code, .sent = BELAY_ANSWERED, .has_retry_after = true, .retry_after_ms = retry_after_ms};
+}
+
+static inline struct belay_outcome error(enum belay_error_class error_class, enum belay_sent sent)
+{
+    return (struct belay_outcome){.error = error_class, .phase = BELAY_PHASE_HEADERS, .sent = sent};
+}
+
+static inline struct belay_verdict record(struct belay_operation *op, struct belay_outcome outcome, int64_t now_ms)
+{
+    return belay_operation_record(op, &outcome, at(now_ms), 0);
+}
+
+/* One whole operation of one attempt; returns what its attempt was decided to be. */
+static inline enum belay_decision one_call(struct world *world, struct belay_outcome outcome, int64_t now_ms)
+{
+    struct belay_operation op;
+    begin(world, &op, &get, now_ms);
+    CHECK(belay_operation_admit(&op, at(now_ms)).kind == BELAY_ADMITTED);
+    enum belay_decision decision = record(&op, outcome, now_ms).decision;
+    (void)belay_operation_finish(&op, at(now_ms));
+    return decision;
+}
+
+#endif
