@@ -86,6 +86,12 @@ static bool has_no_body(int status, enum belay_method request_method)
     return request_method == BELAY_METHOD_CONNECT && status < 300;
 }
 
+static void forget_length(struct http1_head *head)
+{
+    head->has_content_length = false;
+    head->content_length = 0;
+}
+
 bool http1__frame_response(struct http1_head *head, enum belay_method request_method,
                            const struct http1_complaint *to)
 {
@@ -93,11 +99,10 @@ bool http1__frame_response(struct http1_head *head, enum belay_method request_me
     if (!check_transfer_encoding(head, to) || !read_length(head, to)) return false;
     if (encoding && head->has_content_length) {
         head->length_ignored = true;
-        head->has_content_length = false;
-        head->content_length = 0;
         head->keep_alive = false;
+        forget_length(head);
     }
-    if (head->status < 200 || head->status == 204) head->has_content_length = false;
+    if (head->status < 200 || head->status == 204) forget_length(head); /* RFC 9110 8.6 allows none */
     if (has_no_body(head->status, request_method)) {
         head->framing = HTTP1_NO_BODY;
     } else if (encoding) {

@@ -129,13 +129,14 @@ static enum http1_step read_version(struct walk *walk, const char *version)
 
 static enum http1_step take_version(struct walk *walk)
 {
-    if (walk->end - walk->at >= 10 && memcmp(walk->at, "HTTP/1.1\r\n", 10) == 0) {
-        walk->at += 10;
+    const char *version = mark(walk);
+    if (walk->end - version >= 10 && memcmp(version, "HTTP/1.1\r\n", 10) == 0) {
+        walk->at = version + 10;
         walk->head->minor_version = 1;
         return HTTP1_DONE;
     }
     enum http1_step step = take_pattern(walk, "HTTP/#.#\r\n", "malformed HTTP version");
-    return step == HTTP1_DONE ? read_version(walk, mark(walk)) : step;
+    return step == HTTP1_DONE ? read_version(walk, version) : step;
 }
 
 static enum http1_step walk_request_line(struct walk *walk)

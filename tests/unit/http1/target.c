@@ -135,6 +135,19 @@ static void test_malformed_lines(void **state)
     }
 }
 
+/* A version that begins twice is none, also where the second begins a new read; the fault is the first one. */
+static void test_a_version_begins_once(void **state)
+{
+    (void)state;
+    for (size_t kept = 1; kept <= sizeof "HTTP/1.1\r" - 1; kept++) {
+        char text[80];
+        int length = snprintf(text, sizeof text, "GET / %.*sHTTP/1.1\r\nno colon\r\n\r\n", (int)kept, "HTTP/1.1\r");
+        struct parsed parsed = request(belay_slice(text, (size_t)length));
+        assert_refused(parsed, 400);
+        assert_int_equal(parsed.error.offset, 6 + kept);
+    }
+}
+
 static void test_garbage_is_refused_at_its_first_byte(void **state)
 {
     (void)state;
@@ -172,6 +185,7 @@ int main(void)
         cmocka_unit_test(test_connect_is_not_implemented),
         cmocka_unit_test(test_every_byte_in_a_target),
         cmocka_unit_test(test_malformed_lines),
+        cmocka_unit_test(test_a_version_begins_once),
         cmocka_unit_test(test_garbage_is_refused_at_its_first_byte),
         cmocka_unit_test(test_empty_lines_in_front_are_skipped),
     };
