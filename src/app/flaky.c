@@ -125,7 +125,8 @@ static bool parse_option(struct flaky *flaky, struct arguments *arguments, const
 {
     static const struct {
         const char *option, *setting;
-    } common[] = {{"--fail-first", "fail"}, {"--status", "status"}, {"--retry-after", "retry-after"}, {"--delay", "delay"}};
+    } common[] = {{"--fail-first", "fail"}, {"--status", "status"}, {"--retry-after", "retry-after"},
+                  {"--delay", "delay"}};
     char problem[FLAKY_PROBLEM_MAX];
     for (size_t i = 0; i < sizeof common / sizeof common[0]; i++) {
         if (strcmp(option, common[i].option) != 0) continue;
@@ -138,7 +139,8 @@ static bool parse_option(struct flaky *flaky, struct arguments *arguments, const
         return true;
     }
     if (strcmp(option, "--seed") == 0) {
-        return flaky_parse_number(belay_slice_z(value), UINT64_MAX, &arguments->seed) || bad(option, "must be a number");
+        return flaky_parse_number(belay_slice_z(value), UINT64_MAX, &arguments->seed) ||
+               bad(option, "must be a number");
     }
     return bad(option, "unknown option; see belay flaky --help");
 }

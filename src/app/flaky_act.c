@@ -55,7 +55,10 @@ void flaky_forget_acts(struct flaky *flaky)
 /* Ids and paths come from outside: what could command a terminal is not printed. */
 static void print_visible(struct belay_slice text)
 {
-    for (size_t i = 0; i < text.length && i < 200; i++) putchar(text.data[i] > 32 && text.data[i] < 127 ? text.data[i] : '?');
+    for (size_t i = 0; i < text.length && i < 200; i++) {
+        char c = text.data[i];
+        putchar(c > 32 && c < 127 ? c : '?');
+    }
 }
 
 static void act_tell(struct act *act, const char *what)

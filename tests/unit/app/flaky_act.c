@@ -178,7 +178,8 @@ static void bodies_are_echoed_and_counted(void **state)
     (void)state;
     struct stage stage = {0};
     stage_start(&stage);
-    static const char head[] = "POST /echo HTTP/1.1\r\nHost: a\r\nX-Operation-Id: op-1\r\nContent-Type: a/b\r\nContent-Length: 5\r\n\r\n";
+    static const char head[] = "POST /echo HTTP/1.1\r\nHost: a\r\nX-Operation-Id: op-1\r\nContent-Type: a/b\r\n"
+                               "Content-Length: 5\r\n\r\n";
     struct rt_conn *conn = world_request(&stage.world, head);
     client_send(conn, "hello");
     world_settle(&stage.world);
@@ -190,8 +191,8 @@ static void bodies_are_echoed_and_counted(void **state)
     conn->in_reset = true;
     world_settle(&stage.world);
     conn = get(&stage, "/_flaky/counts?operation=op-1", "");
-    assert_ends(client_got(conn), "{\"operation\":\"op-1\",\"calls\":2,\"bodiesComplete\":1,\"bodiesCut\":1,\"bodyBytes\":8,"
-                                  "\"methods\":{\"POST\":2}}\n");
+    assert_ends(client_got(conn), "{\"operation\":\"op-1\",\"calls\":2,\"bodiesComplete\":1,\"bodiesCut\":1,"
+                                  "\"bodyBytes\":8,\"methods\":{\"POST\":2}}\n");
     stage_stop(&stage);
 }
 
@@ -260,12 +261,14 @@ static void the_desk_counts_and_resets(void **state)
     world_settle(&stage.world);
     conn = get(&stage, "/_flaky/counts", "");
     assert_ends(client_got(conn),
-                "\r\n\r\n{\"calls\":2,\"bodiesComplete\":0,\"bodiesCut\":0,\"bodyBytes\":0,\"methods\":{\"GET\":1,\"HEAD\":1},"
-                "\"statuses\":{\"404\":1},\"faults\":{\"close\":1},\"badScripts\":0,\"badRequests\":0,\"operations\":3,"
+                "\r\n\r\n{\"calls\":2,\"bodiesComplete\":0,\"bodiesCut\":0,\"bodyBytes\":0,"
+                "\"methods\":{\"GET\":1,\"HEAD\":1},\"statuses\":{\"404\":1},"
+                "\"faults\":{\"close\":1},\"badScripts\":0,\"badRequests\":0,\"operations\":3,"
                 "\"forgotten\":0,\"connectionsAccepted\":2,\"connections\":1}\n");
     client_send(conn, "GET /_flaky/counts?operation=k HTTP/1.1\r\nHost: a\r\n\r\n"
                       "GET /_flaky/reset HTTP/1.1\r\nHost: a\r\n\r\nPOST /_flaky/reset HTTP/1.1\r\nHost: a\r\n\r\n"
-                      "GET /_flaky/what HTTP/1.1\r\nHost: a\r\n\r\nGET /_flaky/counts?operation=k HTTP/1.1\r\nHost: a\r\n\r\n");
+                      "GET /_flaky/what HTTP/1.1\r\nHost: a\r\n\r\n"
+                      "GET /_flaky/counts?operation=k HTTP/1.1\r\nHost: a\r\n\r\n");
     world_settle(&stage.world);
     const char *got = client_got(conn);
     assert_non_null(strstr(got, "{\"operation\":\"k\",\"calls\":1,"));

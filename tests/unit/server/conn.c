@@ -9,8 +9,9 @@
 #define OK_ANSWER "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 #define GET(path) "GET " path " HTTP/1.1\r\nHost: a\r\n\r\n"
 
-static const char three[] = GET("/1") "POST /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello" 
-                            "POST /3 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n";
+static const char three[] = GET("/1") "POST /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello"
+                            "POST /3 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+                            "3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n";
 static const char three_story[] = "GET /1\nPOST /2\nbody hello\nPOST /3\nbody abcde\n";
 static const char three_answers[] = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
                                     "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"

@@ -284,7 +284,8 @@ static void a_hundred_is_given_when_the_body_is_wanted(void **state)
     assert_string_equal(client_got(conn), "HTTP/1.1 100 Continue\r\n\r\n");
     client_send(conn, "hi");
     world_settle(&world);
-    assert_string_equal(client_got(conn), "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi");
+    assert_string_equal(client_got(conn), "HTTP/1.1 100 Continue\r\n\r\n"
+                                          "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi");
     world_stop(&world);
 }
 
@@ -301,7 +302,8 @@ static void a_hundred_waits_for_resume(void **state)
     server_body_resume(world.exchange); /* only one */
     client_send(conn, "hi");
     world_settle(&world);
-    assert_string_equal(client_got(conn), "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi");
+    assert_string_equal(client_got(conn), "HTTP/1.1 100 Continue\r\n\r\n"
+                                          "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi");
     world_stop(&world);
 }
 

@@ -372,7 +372,8 @@ const char *world_story(struct world *world)
 
 void world_start(struct world *world)
 {
-    static const struct server_handler handler = {on_request, on_body, on_writable, on_gone, on_half_closed, on_bad_request};
+    static const struct server_handler handler = {on_request, on_body,        on_writable,
+                                                  on_gone,    on_half_closed, on_bad_request};
     if (world->limits.connections_max == 0) {
         world->limits = (struct server_limits){
             .http1 = http1_limits_default(),
