@@ -18,7 +18,6 @@ static struct belay_instant now_of(const struct flow *flow)
 static int find_route(struct flow *flow)
 {
     const struct http1_head *request = flow->request;
-    if (request->method == BELAY_METHOD_CONNECT) return 501;
     struct route_match match = route_find(flow->setup->listener, request->path, request->method);
     flow->route = match.route;
     if (!match.route) return match.allowed ? 405 : 404;

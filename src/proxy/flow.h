@@ -151,7 +151,8 @@ void answer_give_held(struct flow *flow); /* and closes the flow, unless the res
 void answer_problem(struct flow *flow, const struct problem *problem); /* closes the flow */
 
 /* headers.c: the request's head as it is sent */
-bool headers_write_request(struct flow *flow, const struct belay_admission *admission) __attribute__((warn_unused_result));
+bool headers_write_request(struct flow *flow, const struct belay_admission *admission)
+    __attribute__((warn_unused_result));
 
 /* ids.c: identifiers and their text */
 void ids_hex(uint64_t luck, char out[16]);

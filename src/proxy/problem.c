@@ -103,10 +103,6 @@ struct problem problem_of_request(int status)
                                       false, 0};
     case 405: return (struct problem){405, "method-not-routed", "No route takes this method for this path",
                                       "http_request_denied", false, false, 0};
-    case 501: return (struct problem){501, "no-tunnel", "CONNECT is not supported", "http_request_denied", false,
-                                      false, 0};
-    case 503: return (struct problem){503, "overloaded", "No memory is left for another operation",
-                                      "proxy_internal_error", true, true, 1};
     default: return (struct problem){400, "key-required", "This route requires one Idempotency-Key",
                                      "http_request_error", false, false, 0};
     }

@@ -24,8 +24,7 @@ struct problem problem_of_terminal(enum belay_terminal terminal);
 struct problem problem_of_error(enum belay_decision decision, const struct belay_outcome *outcome);
 /* A repeatable answer that could not be kept: its status alone is left. */
 struct problem problem_of_status(int status);
-/* Of belay's own making: no route (404), a method no route takes (405), CONNECT (501), a key that is missing (400),
- * no memory (503). */
+/* Of belay's own making: no route (404), a method that no route takes (405), a key that is missing (400). */
 struct problem problem_of_request(int status);
 
 void problem_set_retry_after(struct problem *problem, int64_t ms); /* rounded up, at least 1 s */

@@ -516,7 +516,9 @@ static void interim_answers_are_dropped_up_to_a_number(void **state)
         struct scene scene;
         scene_init(&scene);
         bytes[0] = '\0';
-        for (int i = 0; i < count; i++) strcat(bytes, i % 2 ? "HTTP/1.1 100 C\r\n\r\n" : "HTTP/1.1 103 E\r\nLink: x\r\n\r\n");
+        for (int i = 0; i < count; i++) {
+            strcat(bytes, i % 2 ? "HTTP/1.1 100 C\r\n\r\n" : "HTTP/1.1 103 E\r\nLink: x\r\n\r\n");
+        }
         strcat(bytes, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
         struct peer_reply reply = {.bytes = bytes};
         scene.peer.script = &reply;
@@ -554,7 +556,8 @@ static void a_pause_stops_the_bytes_and_the_clock(void **state)
     struct scene scene;
     scene_init(&scene);
     PEER_SAYS(&scene.peer,
-              {.bytes = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n2\r\ncd\r\n2\r\nef\r\n0\r\n\r\n"});
+              {.bytes = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                        "2\r\nab\r\n2\r\ncd\r\n2\r\nef\r\n0\r\n\r\n"});
     struct caller *caller = start(&scene);
     caller->pause_at = 2;
     pass(&scene, 60000);
@@ -578,7 +581,8 @@ static void a_body_is_streamed(void **state)
     (void)state;
     struct scene scene;
     scene_init(&scene);
-    struct caller *caller = start_with(&scene, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n", "abc", false);
+    static const char head[] = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n";
+    struct caller *caller = start_with(&scene, head, "abc", false);
     pass(&scene, 1);
     assert_int_equal(caller->writables, 1);
     pass(&scene, 60000); /* the caller owes bytes: no clock runs */
@@ -602,7 +606,8 @@ static void a_body_that_is_not_taken_waits(void **state)
     scene_init(&scene);
     memset(bytes, 'b', sizeof bytes - 1);
     PEER_SAYS(&scene.peer, {.bytes = KEEP_SILENT, .at_head = true, .deaf = true});
-    struct caller *caller = start_with(&scene, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n\r\n", "", false);
+    static const char head[] = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n\r\n";
+    struct caller *caller = start_with(&scene, head, "", false);
     pass(&scene, 1);
     size_t taken = client_call_body(&caller->call, belay_slice_z(bytes), false);
     assert_true(taken < sizeof bytes - 1);
@@ -619,7 +624,8 @@ static void an_early_answer_is_given_and_ends_the_connection(void **state)
     struct scene scene;
     scene_init(&scene);
     PEER_SAYS(&scene.peer, {.bytes = "HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno", .at_head = true});
-    struct caller *caller = start_with(&scene, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n", "abc", false);
+    static const char head[] = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n";
+    struct caller *caller = start_with(&scene, head, "abc", false);
     pass(&scene, 10);
     assert_answered(caller, 413, "no");
     assert_int_equal(stats(&scene).open, 0);

@@ -1,4 +1,4 @@
-/* peer.h: a scripted origin in the simulated world: bytes as the test wrote them, and a note of all that it was sent. */
+/* peer.h: a scripted origin in the simulated world: says the bytes of a test, notes all that it is sent. */
 #ifndef TESTS_CLIENT_PEER_H
 #define TESTS_CLIENT_PEER_H
 
