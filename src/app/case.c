@@ -2,8 +2,7 @@
 #include "app/case.h"
 
 #include "app/observed.h"
-#include "conf/option.h"
-#include "conf/value.h"
+#include "app/shared.h"
 #include "event/redact.h"
 
 #include <belay/method.h>
@@ -85,30 +84,6 @@ static bool read_traits(const struct input *input, struct replay_case *out)
 
 /* ---- its policy ---- */
 
-/* What all calls to a target share is set by the first case that names it. */
-static bool check_shared(const struct input *input, const struct belay_policy *shared,
-                         const struct belay_policy *policy)
-{
-    for (size_t i = 0; i < OPTION_COUNT; i++) {
-        const struct option *option = &OPTIONS[i];
-        if (option->scope != SCOPE_POLICY || !option->target_only || !value_has_number(option)) continue;
-        if (value_number(option, shared) == value_number(option, policy)) continue;
-        char path[INPUT_PATH_BYTES_MAX];
-        input_path(path, "policy", option->name);
-        return input_fail(input, path, "all operations of a target share it; an earlier one has set it otherwise");
-    }
-    return true;
-}
-
-static void take_shared(const struct belay_policy *shared, struct belay_policy *policy)
-{
-    policy->budget = shared->budget;
-    policy->breaker = shared->breaker;
-    policy->bulkhead = shared->bulkhead;
-    policy->quota = shared->quota;
-    policy->hold = shared->hold;
-}
-
 static bool read_limits(const struct input *input, struct belay_policy *policy)
 {
     int64_t attempts = policy->attempts_max, deadline_ms = -1, wait_ms = -1;
@@ -127,9 +102,14 @@ static bool read_policy(const struct input *input, const struct belay_policy *sh
 {
     const json_t *policy = json_object_get(input->object, "policy");
     out->policy = case_policy_default();
-    if (shared) take_shared(shared, &out->policy);
+    if (shared) shared_take(shared, &out->policy);
     if (policy && !json_is_null(policy) && !case_read_policy(input, policy, &out->policy)) return false;
-    if (shared && !check_shared(input, shared, &out->policy)) return false;
+    const char *changed = shared ? shared_difference(shared, &out->policy) : NULL;
+    if (changed) {
+        char path[INPUT_PATH_BYTES_MAX];
+        input_path(path, "policy", changed);
+        return input_fail(input, path, "all operations of a target share it; an earlier one has set it otherwise");
+    }
     return read_limits(input, &out->policy);
 }
 

@@ -1,0 +1,76 @@
+/* targets.c: finds a target by its name and makes what is missing (targets.h). */
+#include "app/targets.h"
+
+#include "app/shared.h"
+#include "base/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+struct entry {
+    struct list node;
+    char *name;
+    struct belay_policy policy;
+    struct belay_target *target;
+    void *memory;
+};
+
+void targets_init(struct targets *targets)
+{
+    list_init(&targets->kept);
+}
+
+static void entry_free(struct entry *entry)
+{
+    list_remove(&entry->node);
+    if (entry->target) belay_target_deinit(entry->target);
+    free(entry->memory);
+    free(entry->name);
+    free(entry);
+}
+
+void targets_deinit(struct targets *targets)
+{
+    while (!list_empty(&targets->kept)) entry_free(CONTAINER_OF(targets->kept.next, struct entry, node));
+}
+
+static struct entry *make(struct targets *targets, const struct conf_target *conf_target)
+{
+    uint64_t seed = 0;
+    struct entry *entry = calloc(1, sizeof *entry);
+    if (!entry) return NULL;
+    list_push_front(&targets->kept, &entry->node);
+    entry->name = strdup(conf_target->name);
+    entry->memory = aligned_alloc(64, (belay_target_size() + 63) / 64 * 64);
+    if (!entry->name || !entry->memory) {
+        entry_free(entry);
+        return NULL;
+    }
+    (void)getrandom(&seed, sizeof seed, 0);
+    entry->policy = conf_target->policy;
+    entry->target = belay_target_init(entry->memory, &entry->policy, seed);
+    return entry;
+}
+
+/* The newest of that name. */
+static struct entry *find(const struct targets *targets, const char *name)
+{
+    for (struct list *node = targets->kept.next; node != &targets->kept; node = node->next) {
+        struct entry *entry = CONTAINER_OF(node, struct entry, node);
+        if (strcmp(entry->name, name) == 0) return entry;
+    }
+    return NULL;
+}
+
+bool targets_of(struct targets *targets, const struct conf *conf, struct belay_target **out)
+{
+    for (size_t i = 0; i < conf->target_count; i++) {
+        const struct conf_target *wanted = &conf->targets[i];
+        struct entry *entry = find(targets, wanted->name);
+        if (!entry || shared_difference(&entry->policy, &wanted->policy)) entry = make(targets, wanted);
+        if (!entry) return false;
+        out[i] = entry->target;
+    }
+    return true;
+}
