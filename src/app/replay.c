@@ -138,14 +138,14 @@ static void run_case(const struct replay *replay, const struct replay_case *repl
     if (replay_case->has_start) world->now = belay_instant_max(world->now, start_at);
     belay_operation_init(&op, &policy, world->target, &replay_case->traits, world->now,
                          belay_instant_add(world->now, policy.deadline_for), NULL);
-    struct belay_verdict verdict = {.decision = BELAY_DECISION_RETRY};
-    while (verdict.decision == BELAY_DECISION_RETRY) {
+    for (;;) {
         struct belay_admission admission = admit(&op, world);
         if (admission.kind == BELAY_REFUSED) break;
         const struct observation *observation = &replay_case->observations[admission.attempt - 1];
         struct belay_outcome outcome = observe(observation, world, admission.at);
-        verdict = belay_operation_record(&op, &outcome, world->now, rng_next(&world->dice));
+        struct belay_verdict verdict = belay_operation_record(&op, &outcome, world->now, rng_next(&world->dice));
         write_attempt(replay, replay_case, &outcome, &verdict);
+        if (verdict.decision != BELAY_DECISION_RETRY) break;
     }
     struct belay_ending ending = belay_operation_finish(&op, world->now);
     write_operation(replay, replay_case, &ending);

@@ -17,9 +17,8 @@ FORWARD = re.compile(r"^\s*struct (\w+);", re.MULTILINE)
 STRUCT = re.compile(r"^struct (\w+)\s*\{", re.MULTILINE)
 FUNCTION = re.compile(r"^[a-z][\w\s\*]*?\b(\w+)\(([^;{}]*)\)\s*(?:__attribute__\s*\(\(.*?\)\)\s*)?([;{])", re.MULTILINE)
 SANITIZER = re.compile(r"^(__[atu]san_|__ubsan_|__sanitizer_|__gcov|__llvm_|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail)")
-# What only src/call may ask; the rest asks an operation.
-DECIDERS = {"belay_retry_decide", "belay_retry_decide_shared", "belay_classify_decide", "belay_backoff_decide",
-            "belay_backoff_decide_hint"}
+# What only src/call may ask; the rest asks an operation. (`belay explain` shows a class, so it may ask for one.)
+DECIDERS = {"belay_retry_decide", "belay_retry_decide_shared", "belay_backoff_decide", "belay_backoff_decide_hint"}
 
 
 class Layer(NamedTuple):
@@ -224,7 +223,7 @@ def check_one_engine(project, built):
             continue
         for line in COMMENT.sub("", path.read_text()).splitlines():
             for match in re.finditer(r"\bBELAY_DECISION_\w+", line):
-                if not re.search(r"(==|!=|\bcase)\s*$", line[:match.start()]):
+                if not re.search(r"(==|!=|\bcase|\[)\s*$", line[:match.start()]):
                     yield f"{path.relative_to(project.root)}: {match.group()} is used other than to compare"
     for folder, members in built.items():
         if folder in ("policy", "call"):
