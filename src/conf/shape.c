@@ -86,16 +86,13 @@ static bool has_anchor(const yaml_event_t *event)
 /* The limit that this event goes over; NULL: none. */
 static const char *count(struct shape *shape, const yaml_event_t *event)
 {
-    switch (event->type) {
-    case YAML_DOCUMENT_START_EVENT: shape->documents++; break;
-    case YAML_MAPPING_START_EVENT:
-    case YAML_SEQUENCE_START_EVENT: shape->depth++; /* fall through */
-    case YAML_SCALAR_EVENT:
-    case YAML_ALIAS_EVENT: shape->nodes++; break;
-    case YAML_MAPPING_END_EVENT:
-    case YAML_SEQUENCE_END_EVENT: shape->depth--; break;
-    default: break;
-    }
+    bool opens = event->type == YAML_MAPPING_START_EVENT || event->type == YAML_SEQUENCE_START_EVENT;
+    bool closes = event->type == YAML_MAPPING_END_EVENT || event->type == YAML_SEQUENCE_END_EVENT;
+    bool is_leaf = event->type == YAML_SCALAR_EVENT || event->type == YAML_ALIAS_EVENT;
+    if (opens) shape->depth++;
+    if (closes) shape->depth--;
+    if (opens || is_leaf) shape->nodes++;
+    if (event->type == YAML_DOCUMENT_START_EVENT) shape->documents++;
     shape->anchors += has_anchor(event);
     if (shape->documents > 1) return "a configuration is one YAML document";
     if (shape->depth > DEPTH_MAX) return "nested more than 16 deep";
