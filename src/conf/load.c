@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/nearest.h"
+#include "conf/number.h"
 #include "conf/shape.h"
 #include "conf/value.h"
 
@@ -145,13 +146,12 @@ static void set_switch(struct loader *loader, const struct option *option, const
         set_defaults(loader, option->scope, belay_slice_z(option->name), base);
         return;
     }
-    bool is_off =
-        node->type == YAML_SCALAR_NODE && belay_slice_equal(text_of(node), belay_slice_z("off"));
-    if (!is_off) {
-        fault_kind(loader, node, option->name, value_kind(option));
-        return;
-    }
-    set_word(loader, option_find(option->scope, belay_slice_z(option->member)), node, base);
+    int64_t on = 1;
+    struct value_error error;
+    bool is_off = node->type == YAML_SCALAR_NODE &&
+                  number_parse(option, text_of(node), &on, &error) && !on;
+    if (is_off) value_store(option_find(option->scope, belay_slice_z(option->member)), base, 0);
+    else fault_kind(loader, node, option->name, value_kind(option));
 }
 
 static void set_option(struct loader *loader, const struct option *option, const yaml_node_t *node,

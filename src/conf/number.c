@@ -279,7 +279,11 @@ bool number_parse(const struct option *option, struct belay_slice word, int64_t 
     if (option->type == TYPE_RATE) return parse_rate(option, word, number, error);
     if (option->type == TYPE_BOOLEAN)
         return parse_either(option, word, "false", "true", number, error);
-    if (option->type == TYPE_SWITCH) return parse_either(option, word, "off", "on", number, error);
+    if (option->type == TYPE_SWITCH) {
+        /* Tools that know YAML 1.1 write `off` as `false`. */
+        if (belay_slice_equal(word, belay_slice_z("false"))) word = belay_slice_z("off");
+        return parse_either(option, word, "off", "on", number, error);
+    }
     if (option->type != TYPE_WORD) return parse_quantity(option, word, number, error);
     int index = value_word_index(option, word);
     if (index < 0) {

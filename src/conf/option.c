@@ -58,8 +58,7 @@ const struct option OPTIONS[] = {
     {ROOT("drain.grace", TYPE_DURATION, drain_grace_for), .initial = "1s", .max = HOUR,
      .help = "How long new connections are still taken after the signal to stop."},
     {ROOT("headers.deadline_in", TYPE_HEADERS, deadline_in),
-     .initial =
-         "grpc-timeout connect-timeout-ms x-envoy-expected-rq-timeout-ms X-Request-Timeout-Ms",
+     .initial = "grpc-timeout connect-timeout-ms x-envoy-expected-rq-timeout-ms X-Request-Timeout-Ms",
      .help = "Request fields in which a caller says how much time is left; the smallest counts."},
     {ROOT("headers.deadline_out", TYPE_HEADER, deadline_out), .initial = "X-Request-Timeout-Ms",
      .help = "The field that tells the recipient how much time is left."},
@@ -97,8 +96,7 @@ const struct option OPTIONS[] = {
     {POLICY("retry_unsafe_refusals", TYPE_BOOLEAN, retry_unsafe_refusals), .initial = "false",
      .max = 1,
      .help = "Repeat 429 and 503 also for a request that is not safe to repeat: the recipient "
-             "promises that such "
-             "an answer means that nothing was started."},
+             "promises that such an answer means that nothing was started."},
     {POLICY("retry_when_owned", TYPE_BOOLEAN, retry_when_owned), .initial = "false", .max = 1,
      .help = "Retry although the request came marked as retried by another level."},
     {POLICY("backoff.kind", TYPE_WORD, backoff.kind), .initial = "additive", .words = BACKOFF_KINDS,
@@ -211,8 +209,8 @@ const struct option OPTIONS[] = {
      .help = "Methods that the recipient promises to be idempotent: they may be repeated."},
     {ROUTE("idempotency_key", TYPE_WORD, idempotency_key), .initial = "none", .words = KEYS,
      .help = "`honoured`: the recipient runs a request with a key once; `required`: and one "
-             "without is refused with "
-             "400; `added`: and one without is given a key."},
+             "without is refused with 400; `added`: and one without that is not safe is "
+             "given a key."},
     {.name = "policy",
      .scope = SCOPE_ROUTE,
      .type = TYPE_SECTION,

@@ -86,7 +86,8 @@ static bool has_anchor(const yaml_event_t *event)
 /* The limit that this event goes over; NULL: none. */
 static const char *count(struct shape *shape, const yaml_event_t *event)
 {
-    bool opens = event->type == YAML_MAPPING_START_EVENT || event->type == YAML_SEQUENCE_START_EVENT;
+    bool opens =
+        event->type == YAML_MAPPING_START_EVENT || event->type == YAML_SEQUENCE_START_EVENT;
     bool closes = event->type == YAML_MAPPING_END_EVENT || event->type == YAML_SEQUENCE_END_EVENT;
     bool is_leaf = event->type == YAML_SCALAR_EVENT || event->type == YAML_ALIAS_EVENT;
     if (opens) shape->depth++;

@@ -3,6 +3,8 @@
 
 #include "test.h"
 
+#include <dirent.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 static struct conf *load_text(const char *text)
@@ -87,6 +89,83 @@ static void test_routes_keep_their_order_and_the_own_target_is_the_last(void **s
     conf_give(conf);
 }
 
+static void check_file(const char *name)
+{
+    char path[4096];
+    snprintf(path, sizeof path, SOURCE_ROOT "/examples/%s", name);
+    struct conf *conf = conf_load(path, stderr);
+    if (!conf) fail_msg("%s", path);
+    conf_give(conf);
+}
+
+static void test_every_example_is_right(void **state)
+{
+    (void)state;
+    DIR *examples = opendir(SOURCE_ROOT "/examples");
+    assert_non_null(examples);
+    int count = 0;
+    for (struct dirent *entry; (entry = readdir(examples));) {
+        const char *dot = strrchr(entry->d_name, '.');
+        if (!dot || strcmp(dot, ".yaml") != 0) continue;
+        check_file(entry->d_name);
+        count++;
+    }
+    closedir(examples);
+    assert_true(count >= 3);
+}
+
+/* What tools write that know only YAML 1.1, where `off` is a boolean. */
+static void test_false_switches_a_group_off(void **state)
+{
+    (void)state;
+    struct conf *conf =
+        load_text("defaults: { policy: { breaker: false, hold: false, keep_alive: false } }\n"
+                  "targets: { t: { addresses: [127.0.0.1:9000] } }\n"
+                  "listeners: [ { listen: 127.0.0.1:0, target: t } ]\n");
+    const struct belay_policy *policy = &conf->targets[0].policy;
+    assert_false(policy->breaker.enabled);
+    assert_int_equal(policy->hold.max.ns, 0);
+    assert_int_equal(policy->idle_max, 0);
+    conf_give(conf);
+}
+
+/* A short deadline needs no other option beside it, and a longer one further down gets its own. */
+static void test_a_default_is_cut_to_the_deadline(void **state)
+{
+    (void)state;
+    struct conf *conf = load_text(
+        "targets: { t: { addresses: [127.0.0.1:9000], policy: { deadline: 100ms } } }\n"
+        "listeners:\n"
+        "  - listen: 127.0.0.1:0\n"
+        "    target: t\n"
+        "    routes: [ { path: /slow, policy: { deadline: 800ms } } ]\n");
+    const struct conf_route *routes = conf->listeners[0].routes;
+    assert_int_equal(routes[1].policy.connect_timeout_for.ns, 100 * BELAY_NS_PER_MS);
+    assert_int_equal(routes[1].policy.tls_timeout_for.ns, 100 * BELAY_NS_PER_MS);
+    assert_int_equal(routes[0].policy.connect_timeout_for.ns, 300 * BELAY_NS_PER_MS);
+    assert_int_equal(routes[0].policy.tls_timeout_for.ns, 800 * BELAY_NS_PER_MS);
+    conf_give(conf);
+}
+
+static void *take_and_give(void *conf)
+{
+    for (int i = 0; i < 100000; i++) conf_give(conf_take(conf));
+    conf_give(conf);
+    return NULL;
+}
+
+static void test_threads_share_a_snapshot(void **state)
+{
+    (void)state;
+    struct conf *conf = load_text(EVERY_LEVEL);
+    pthread_t threads[4];
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, take_and_give, conf_take(conf)), 0);
+    }
+    conf_give(conf);
+    for (size_t i = 0; i < 4; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
+}
+
 static void test_the_last_reference_frees(void **state)
 {
     (void)state;
@@ -104,6 +183,10 @@ int main(void)
         cmocka_unit_test(test_a_policy_comes_down_from_the_defaults_over_the_target_to_the_route),
         cmocka_unit_test(test_the_internet_changes_only_what_nobody_set),
         cmocka_unit_test(test_routes_keep_their_order_and_the_own_target_is_the_last),
+        cmocka_unit_test(test_every_example_is_right),
+        cmocka_unit_test(test_false_switches_a_group_off),
+        cmocka_unit_test(test_a_default_is_cut_to_the_deadline),
+        cmocka_unit_test(test_threads_share_a_snapshot),
         cmocka_unit_test(test_the_last_reference_frees),
     };
     return cmocka_run_group_tests_name("conf/load", tests, NULL, NULL);
