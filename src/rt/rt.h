@@ -121,7 +121,8 @@ struct rt_resolved {
     struct belay_span ttl;
 };
 /* Look-ups under way are bounded; over the bound the answer is error dns. A literal address answers too, later,
- * like any other. `host` is copied; the look-up is gone once `done` is called. IPv4 addresses come first. NULL when no memory is left: `done` does not come. */
+ * like any other. `host` is copied; the look-up is gone once `done` is called. IPv4 addresses come first. NULL when
+ * no memory is left: `done` does not come. */
 struct rt_resolve *rt_resolve(struct rt *rt, struct belay_slice host, uint16_t port,
                               void (*done)(void *owner, const struct rt_resolved *result), void *owner);
 void rt_resolve_cancel(struct rt_resolve *resolve);

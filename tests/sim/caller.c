@@ -134,6 +134,7 @@ static void compose(struct caller *caller)
     struct reply *reply = row(caller, n);
     bool has_body = request->body_bytes > 0 || request->chunked;
     reply->sent_at = rt_now(caller->rt);
+    reply->behind = n > caller->answered;
     add(caller, "%s %s HTTP/1.1\r\nHost: sim.test\r\n", reply->method, request->path ? request->path : "/");
     if (request->operation[0]) add(caller, "X-Operation-Id: %s\r\n", request->operation);
     if (request->keyed) add(caller, "Idempotency-Key: \"key-%s\"\r\n", request->operation);
@@ -244,7 +245,7 @@ static void take(struct caller *caller, const char *bytes, size_t count)
 static void read_some(struct caller *caller)
 {
     char bytes[READ_BYTES];
-    size_t room = caller->plan.read_bytes && caller->plan.read_bytes < READ_BYTES ? caller->plan.read_bytes : READ_BYTES;
+    size_t wanted = caller->plan.read_bytes, room = wanted > 0 && wanted < READ_BYTES ? wanted : READ_BYTES;
     struct rt_io io = rt_conn_read(caller->io, bytes, room);
     switch (io.kind) {
     case RT_IO_AGAIN: return;
@@ -318,7 +319,7 @@ struct caller *caller_create(struct history *history, const struct caller_plan *
     caller->history = history;
     caller->rt = history->rt;
     caller->plan = *plan;
-    if (!caller->plan.name) caller->plan.name = "caller";
+    if (!caller->plan.name[0]) snprintf(caller->plan.name, sizeof(caller->plan.name), "caller");
     caller->first_row = history->replies.count;
     buf_init(&caller->out, OUT_BYTES_MAX);
     for (size_t n = 0; n < plan->count; n++) {

@@ -21,7 +21,7 @@ struct caller_request {
 
 struct caller_plan {
     struct rt_addr to;
-    const char *name;                 /* in the trace */
+    char name[12];                    /* in the trace */
     struct caller_request requests[CALLER_REQUESTS_MAX];
     size_t count;
     struct belay_span starts_after;

@@ -10,18 +10,26 @@ void egress_target_stats(const struct egress *egress, size_t target, struct bela
     belay_target_stats(egress->targets[target], rt_now(egress->history->rt), out);
 }
 
+static void add_change(struct egress *egress, size_t target, int state)
+{
+    struct breaker_change *change = rows_add(&egress->history->breakers, sizeof(*change));
+    snprintf(change->target, sizeof(change->target), "%s", egress->conf->targets[target].name);
+    change->state = state;
+    change->at = rt_now(egress->history->rt);
+}
+
 static void on_turn_end(struct rt_hook *hook)
 {
     struct egress *egress = CONTAINER_OF(hook, struct egress, watch);
     for (size_t i = 0; i < egress->conf->target_count; i++) {
         struct belay_target_stats stats;
+        struct breaker_seen *seen = &egress->breakers[i];
         egress_target_stats(egress, i, &stats);
-        if (stats.breaker_state == egress->breaker_states[i]) continue;
-        egress->breaker_states[i] = stats.breaker_state;
-        struct breaker_change *change = rows_add(&egress->history->breakers, sizeof(*change));
-        snprintf(change->target, sizeof(change->target), "%s", egress->conf->targets[i].name);
-        change->state = stats.breaker_state;
-        change->at = rt_now(egress->history->rt);
+        /* A probe that failed within the turn it was sent in leaves only its count. */
+        bool probed = seen->state == BELAY_BREAKER_OPEN && stats.breaker_opened > seen->opened;
+        if (probed) add_change(egress, i, BELAY_BREAKER_HALF_OPEN);
+        if (probed || stats.breaker_state != seen->state) add_change(egress, i, stats.breaker_state);
+        *seen = (struct breaker_seen){stats.breaker_state, stats.breaker_opened};
     }
 }
 
@@ -39,8 +47,8 @@ void egress_init(struct egress *egress, struct history *history, const char *yam
     CHECK(conf_parse("sim.yaml", belay_slice_z(yaml), stderr, &egress->conf) == CONF_GOOD);
     size_t count = egress->conf->target_count;
     egress->targets = calloc(count, sizeof(*egress->targets));
-    egress->breaker_states = calloc(count, sizeof(*egress->breaker_states));
-    CHECK(egress->targets && egress->breaker_states);
+    egress->breakers = calloc(count, sizeof(*egress->breakers));
+    CHECK(egress->targets && egress->breakers);
     for (size_t i = 0; i < count; i++) {
         egress->targets[i] = make_target(&egress->conf->targets[i].policy, rt_random(rt));
     }
@@ -66,6 +74,6 @@ void egress_deinit(struct egress *egress)
         free(egress->targets[i]);
     }
     free(egress->targets);
-    free(egress->breaker_states);
+    free(egress->breakers);
     conf_give(egress->conf);
 }

@@ -5,11 +5,16 @@
 #include "history.h"
 #include "proxy/proxy.h"
 
+struct breaker_seen {
+    int state; /* enum belay_breaker_state */
+    uint64_t opened;
+};
+
 struct egress {
     struct history *history;
     struct conf *conf;
     struct belay_target **targets;
-    int *breaker_states; /* what the history knows of each */
+    struct breaker_seen *breakers; /* what the history knows of each target's */
     struct proxy *proxy;
     struct rt_addr addr;
     struct rt_hook watch;

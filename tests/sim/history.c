@@ -46,7 +46,8 @@ void history_note(struct history *history, const char *who, const char *format, 
     if (!history->tracing) return;
     char line[512];
     int64_t us = (rt_now(history->rt).ns - SIM_START_NS) / 1000;
-    int length = snprintf(line, sizeof(line), "%6lld.%03lld  %-8s ", (long long)(us / 1000), (long long)(us % 1000), who);
+    long long ms = us / 1000, rest_us = us % 1000;
+    int length = snprintf(line, sizeof(line), "%6lld.%03lld  %-8s ", ms, rest_us, who);
     CHECK(buf_add(&history->trace, line, (size_t)length));
     va_list arguments;
     va_start(arguments, format);
@@ -78,9 +79,10 @@ static void note_attempt(struct history *history, const struct attempt_record *r
     snprintf(status, sizeof(status), "%d", row->status);
     if (strcmp(row->decision, "retry") == 0) snprintf(wait, sizeof(wait), " waitMs %lld", (long long)row->wait_ms);
     if (row->retry_after_ms >= 0) snprintf(hint, sizeof(hint), " retryAfterMs %lld", (long long)row->retry_after_ms);
-    history_note(history, "event", "attempt %u %s %s elapsedMs %lld remainingMs %lld%s decision %s reason %s%s%s",
-                 row->attempt, row->status ? status : row->error, row->sent, (long long)row->elapsed_ms,
-                 (long long)row->remaining_ms, hint, row->decision, row->reason, wait, row->stale ? " stale" : "");
+    history_note(history, "event", "%s attempt %u %s %s elapsedMs %lld remainingMs %lld%s decision %s reason %s%s%s",
+                 row->operation, row->attempt, row->status ? status : row->error, row->sent,
+                 (long long)row->elapsed_ms, (long long)row->remaining_ms, hint, row->decision, row->reason, wait,
+                 row->stale ? " stale" : "");
 }
 
 static void read_attempt(struct history *history, const json_t *record)
@@ -120,7 +122,7 @@ static void read_operation(struct history *history, const json_t *record)
     row->at = rt_now(history->rt);
     char number[12];
     snprintf(number, sizeof(number), "%d", row->status);
-    history_note(history, "event", "operation %s answer %d attempts %u elapsedMs %lld%s%s",
+    history_note(history, "event", "%s operation %s answer %d attempts %u elapsedMs %lld%s%s", row->operation,
                  row->status ? number : row->result, row->answer, row->attempts, (long long)row->elapsed_ms,
                  row->effect[0] ? " effect " : "", row->effect);
 }

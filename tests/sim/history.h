@@ -46,6 +46,7 @@ struct reply {
     bool of_origin;      /* the answer bears an origin's body pattern */
     bool body_right;
     bool closing;        /* a later request on a connection that was announced to close */
+    bool behind;         /* it was sent before the answer to the one before it had come */
     struct belay_instant sent_at, at;
 };
 

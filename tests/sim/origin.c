@@ -233,9 +233,9 @@ static void add_body(struct conn *conn, uint64_t seed, uint64_t offset, size_t c
     }
 }
 
-static bool is_to_head(const struct conn *conn)
+static bool is_bodiless(const struct conn *conn)
 {
-    return strncmp(conn->wire.head, "HEAD ", 5) == 0;
+    return strncmp(conn->wire.head, "HEAD ", 5) == 0 || conn->step->status == 204 || conn->step->status == 304;
 }
 
 static void add_framing(struct conn *conn, const struct step *step)
@@ -257,7 +257,6 @@ static void compose(struct conn *conn)
 {
     const struct step *step = conn->step;
     uint64_t seed = conn->origin->next_seed++;
-    bool bodiless = is_to_head(conn) || step->status == 204 || step->status == 304;
     if (step->fault == FAULT_GARBAGE) {
         add(conn, "SSH-2.0-OpenSSH\r\n\r\n");
         return;
@@ -267,7 +266,7 @@ static void compose(struct conn *conn)
     if (step->has_retry_after) add(conn, "Retry-After: %lld\r\n", (long long)(step->retry_after.ns / BELAY_NS_PER_S));
     if (step->status != 204) add_framing(conn, step);
     add(conn, "\r\n");
-    if (bodiless) return;
+    if (is_bodiless(conn)) return;
     size_t sent = body_sent(step), half = sent / 2;
     if (step->framing != WIRE_CHUNKED) {
         add_body(conn, seed, 0, sent);
@@ -301,6 +300,8 @@ static void answered(struct conn *conn)
     struct history *history = conn->origin->history;
     const struct step *step = conn->step;
     struct seen *seen = history_seen(history, conn->seen);
+    bool cut = body_sent(step) < step->body_bytes && !is_bodiless(conn);
+    if (!cut && step->fault != FAULT_GARBAGE) seen->status = step->status;
     switch (step->fault) {
     case FAULT_CLOSE_MID:
     case FAULT_GARBAGE:
@@ -314,7 +315,6 @@ static void answered(struct conn *conn)
         return;
     default: break;
     }
-    seen->status = step->status;
     history_note(history, conn->origin->name, "answered %d", step->status);
     if (step->then_close || step->framing == WIRE_UNTIL_CLOSE || step->early) {
         conn_close(conn, RT_CLOSE_GRACEFUL);
@@ -374,7 +374,9 @@ static void on_timer(struct rt_timer *timer)
     if (conn->step->drip_bytes && buf_length(&conn->out) > conn->allowed) {
         size_t left = buf_length(&conn->out) - conn->allowed;
         conn->allowed += conn->step->drip_bytes < left ? conn->step->drip_bytes : left;
-        rt_timer_arm(rt, timer, belay_instant_add(rt_now(rt), conn->step->drip_every));
+        if (left > conn->step->drip_bytes) {
+            rt_timer_arm(rt, timer, belay_instant_add(rt_now(rt), conn->step->drip_every));
+        }
     }
     pump(conn);
 }
@@ -540,7 +542,10 @@ void origin_addr(const struct origin *origin, struct rt_addr *out)
 void origin_restart(struct origin *origin)
 {
     while (!list_empty(&origin->conns)) {
-        conn_close(CONTAINER_OF(origin->conns.next, struct conn, node), RT_CLOSE_GRACEFUL);
+        struct conn *conn = CONTAINER_OF(origin->conns.next, struct conn, node);
+        /* A clean end within an answer that is delimited by closing would be a whole one, for everybody. */
+        bool looks_whole = conn->answering && conn->step->framing == WIRE_UNTIL_CLOSE;
+        conn_close(conn, looks_whole ? RT_CLOSE_ABORT : RT_CLOSE_GRACEFUL);
     }
 }
 
