@@ -5,8 +5,12 @@
 #include <belay/operation.h>
 
 #include "base/check.h"
+#include "test.h"
 
 #include <stdlib.h>
+
+/* A test named after a row of the conformance cases. */
+#define ROW(name, function) {name, function, NULL, NULL, NULL}
 
 struct world {
     struct belay_policy policy;
@@ -40,6 +44,24 @@ static inline struct world world_of_defaults(void)
 {
     struct world world = {.policy = belay_policy_default()};
     world.policy.backoff.kind = BELAY_BACKOFF_NONE;
+    return world;
+}
+
+/* What the documents' example says: 400 ms, constant waits of 40 ms, nothing in reserve. */
+static inline struct world world_of_the_example(void)
+{
+    struct world world = world_of_defaults();
+    world.policy.deadline_for = belay_span_ms(400);
+    world.policy.reserve_for = belay_span_ms(0);
+    world.policy.backoff.kind = BELAY_BACKOFF_CONSTANT;
+    world.policy.backoff.base = belay_span_ms(40);
+    return world;
+}
+
+static inline struct world world_with_slots(uint32_t max, uint32_t queue)
+{
+    struct world world = world_of_defaults();
+    world.policy.bulkhead = (struct belay_bulkhead_config){true, max, queue};
     return world;
 }
 
@@ -87,6 +109,64 @@ static inline enum belay_decision one_call(struct world *world, struct belay_out
     enum belay_decision decision = record(&op, outcome, now_ms).decision;
     (void)belay_operation_finish(&op, at(now_ms));
     return decision;
+}
+
+static inline void admitted(struct belay_operation *op, int64_t now_ms, uint32_t attempt, int64_t remaining_ms)
+{
+    struct belay_admission admission = belay_operation_admit(op, at(now_ms));
+    assert_int_equal(admission.kind, BELAY_ADMITTED);
+    assert_int_equal(admission.attempt, attempt);
+    assert_int_equal(admission.remaining.ns, belay_span_ms(remaining_ms).ns);
+}
+
+static inline void refused(struct belay_operation *op, int64_t now_ms, enum belay_terminal terminal)
+{
+    struct belay_admission admission = belay_operation_admit(op, at(now_ms));
+    assert_int_equal(admission.kind, BELAY_REFUSED);
+    assert_string_equal(belay_terminal_name(admission.terminal), belay_terminal_name(terminal));
+}
+
+static inline void decided(struct belay_verdict verdict, enum belay_decision decision, enum belay_reason reason)
+{
+    assert_string_equal(belay_decision_name(verdict.decision), belay_decision_name(decision));
+    assert_string_equal(belay_reason_name(verdict.reason), belay_reason_name(reason));
+}
+
+static inline void ended(struct belay_operation *op, int64_t now_ms, const char *word, uint32_t attempts)
+{
+    struct belay_ending ending = belay_operation_finish(op, at(now_ms));
+    if (word) assert_string_equal(ending.word, word);
+    else assert_null(ending.word);
+    assert_int_equal(ending.status > 0, word == NULL);
+    assert_int_equal(ending.attempts, attempts);
+}
+
+static inline struct belay_admission admit(struct belay_operation *op, int64_t now_ms)
+{
+    return belay_operation_admit(op, at(now_ms));
+}
+
+static inline void goes(struct belay_operation *op, int64_t now_ms)
+{
+    assert_int_equal(admit(op, now_ms).kind, BELAY_ADMITTED);
+}
+
+static inline void waits(struct belay_operation *op, int64_t now_ms, int64_t until_ms)
+{
+    struct belay_admission admission = admit(op, now_ms);
+    assert_int_equal(admission.kind, BELAY_WAIT);
+    assert_int_equal(admission.at.ns, at(until_ms).ns);
+}
+
+static inline void done(struct belay_operation *op, int64_t now_ms)
+{
+    (void)record(op, status(200), now_ms);
+    (void)belay_operation_finish(op, at(now_ms));
+}
+
+static inline void gone(struct belay_operation *op, int64_t now_ms)
+{
+    (void)belay_operation_finish(op, at(now_ms));
 }
 
 #endif
