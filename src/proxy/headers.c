@@ -133,13 +133,32 @@ static void put_framing(struct out *out, const struct flow *flow)
     }
 }
 
+/* A client of HTTP/1.0 need not name a host: it is the target's then. */
+static void put_host(struct out *out, const struct http1_head *request, const struct conf_address *address)
+{
+    if (request->authority.length > 0) {
+        put_field(out, TEXT("Host"), request->authority);
+        return;
+    }
+    bool brackets = strchr(address->host, ':') != NULL;
+    char port[NUMBER_BYTES_MAX];
+    size_t digits = decimal(address->port, port + NUMBER_BYTES_MAX);
+    struct belay_slice pieces[] = {TEXT("Host: "), brackets ? TEXT("[") : TEXT(""), belay_slice_z(address->host),
+                                   brackets ? TEXT("]") : TEXT(""), TEXT(":"),
+                                   belay_slice(port + NUMBER_BYTES_MAX - digits, digits), TEXT("\r\n")};
+    for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++) {
+        if (pieces[i].length == 0) continue;
+        memcpy(out->at, pieces[i].data, pieces[i].length);
+        put(out, pieces[i].length);
+    }
+}
+
 bool headers_write_request(struct flow *flow, const struct belay_admission *admission)
 {
     const struct http1_head *request = flow->request;
     const struct conf_address *address = &flow->setup->conf->targets[flow->route->target].addresses[0];
-    struct belay_slice authority = request->authority.length > 0 ? request->authority : belay_slice_z(address->host);
     size_t bytes_max = OWN_FIELDS_BYTES_MAX + request->method_text.length + request->path.length +
-                       request->query.length + authority.length + flow->facts.forwarded_bytes_max +
+                       request->query.length + request->authority.length + strlen(address->host) + flow->facts.forwarded_bytes_max +
                        3 * flow->operation_id_length + flow->setup->names.deadline_out.length +
                        flow->facts.retry_owner.length;
     size_t room;
@@ -149,7 +168,7 @@ bool headers_write_request(struct flow *flow, const struct belay_admission *admi
     struct out out = {start, room};
     uint64_t ms = pass_on_ms(admission);
     put(&out, http1_write_forward_line(out.at, out.room, request));
-    put_field(&out, TEXT("Host"), authority);
+    put_host(&out, request, address);
     put_forwarded(&out, flow, ms);
     put_number(&out, flow->setup->names.deadline_out, ms);
     put_ids(&out, flow, admission->attempt);

@@ -173,6 +173,15 @@ void scene_send(struct scene_client *client, const char *bytes)
     scene_send_bytes(client, belay_slice_z(bytes));
 }
 
+void scene_drip(struct scene_client *client, struct belay_slice bytes)
+{
+    for (size_t i = 0; i < bytes.length && client->conn; i++) {
+        scene_send_bytes(client, belay_slice(bytes.data + i, 1));
+        while (client->conn && client->to_send.length > 0) scene_pass(client->scene, 0);
+        scene_pass(client->scene, 0);
+    }
+}
+
 void scene_hang_up(struct scene_client *client)
 {
     client_over(client);
@@ -182,7 +191,7 @@ struct scene_client *scene_ask(struct scene *scene, const char *bytes)
 {
     struct scene_client *client = scene_connect(scene);
     scene_send(client, bytes);
-    scene_pass(scene, 60000);
+    scene_pass(scene, 30000);
     return client;
 }
 
@@ -253,8 +262,9 @@ static struct conf *read_conf(const char *policy, const char *routes)
     (void)snprintf(text, sizeof text,
                    "defaults:\n  policy: { deadline: 2s, backoff: { kind: constant, base: 100ms } }\n"
                    "targets:\n  shop:\n    addresses: [ 127.0.0.1:%d ]\n    policy: { %s }\n"
+                   "  other:\n    addresses: [ 127.0.0.1:%d ]\n"
                    "listeners:\n  - listen: 127.0.0.1:0\n    kind: egress\n%s%s",
-                   ORIGIN_PORT, policy, routes ? "    routes:\n" : "    target: shop\n",
+                   ORIGIN_PORT, policy, ORIGIN_PORT, routes ? "    routes:\n" : "    target: shop\n",
                    routes ? routes : "");
     struct conf *conf = NULL;
     if (conf_parse("scene", belay_slice_z(text), stderr, &conf) != CONF_GOOD) fail_msg("%s", text);
@@ -263,7 +273,7 @@ static struct conf *read_conf(const char *policy, const char *routes)
 
 static struct proxy_options options_of(struct scene *scene)
 {
-    return (struct proxy_options){.targets = &scene->target, .events = &scene->out};
+    return (struct proxy_options){.targets = scene->targets, .events = &scene->out};
 }
 
 void scene_seeded(struct scene *scene, const char *policy, const char *routes, uint64_t seed)
@@ -275,9 +285,11 @@ void scene_seeded(struct scene *scene, const char *policy, const char *routes, u
     scene->out = (struct event_out){.reserve = out_reserve, .commit = out_commit};
     buf_init(&scene->events, BYTES_MAX);
     scene->conf = read_conf(policy, routes);
-    void *memory = malloc(belay_target_size());
-    CHECK(memory);
-    scene->target = belay_target_init(memory, &scene->conf->targets[0].policy, seed);
+    for (size_t i = 0; i < 2; i++) {
+        void *memory = malloc(belay_target_size());
+        CHECK(memory);
+        scene->targets[i] = belay_target_init(memory, &scene->conf->targets[i].policy, seed);
+    }
     struct proxy_options options = options_of(scene);
     scene->proxy = proxy_create(scene->rt, scene->conf, &options);
     struct rt_addr any = {.family = 4, .ip = {127, 0, 0, 1}};
@@ -305,11 +317,13 @@ void scene_deinit(struct scene *scene)
     assert_int_equal(scene_stats(scene).running, 0);
     proxy_destroy(scene->proxy);
     conf_give(scene->conf);
-    struct belay_target_stats stats;
-    belay_target_stats(scene->target, rt_now(scene->rt), &stats);
-    assert_int_equal(stats.in_flight + stats.waiting, 0);
-    belay_target_deinit(scene->target);
-    free(scene->target);
+    for (size_t i = 0; i < 2; i++) {
+        struct belay_target_stats stats;
+        belay_target_stats(scene->targets[i], rt_now(scene->rt), &stats);
+        assert_int_equal(stats.in_flight + stats.waiting, 0);
+        belay_target_deinit(scene->targets[i]);
+        free(scene->targets[i]);
+    }
     peer_stop(&scene->peer);
     scene_pass(scene, 1);
     struct sim_open open;

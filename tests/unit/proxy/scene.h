@@ -9,7 +9,7 @@
 #include "proxy/proxy.h"
 #include "world.h"
 
-#define SCENE_CLIENTS_MAX 64
+#define SCENE_CLIENTS_MAX 1024
 #define GET(path) "GET " path " HTTP/1.1\r\nHost: shop\r\n\r\n"
 #define FAIL(status) "HTTP/1.1 " #status " No\r\nContent-Length: 3\r\n\r\nbad"
 #define POST "POST /orders HTTP/1.1\r\nHost: shop\r\nContent-Length: 5\r\n\r\nhello"
@@ -28,7 +28,7 @@ struct scene {
     struct rt *rt;
     struct peer peer;
     struct conf *conf;
-    struct belay_target *target;
+    struct belay_target *targets[2]; /* shop, and another at the same address */
     struct proxy *proxy;
     struct rt_addr addr;
     struct event_out out;
@@ -40,7 +40,7 @@ struct scene {
     bool events_lost;     /* the event buffer has no room */
 };
 
-/* `policy` is the inside of the target's policy in YAML, `routes` its routes (NULL: none). The defaults are: deadline
+/* Two targets, shop and other, with one origin. `policy` is the inside of shop's policy in YAML, `routes` the listener's routes (NULL: none). The defaults are: deadline
  * 2 s, constant backoff of 100 ms. */
 void scene_init(struct scene *scene, const char *policy, const char *routes);
 void scene_seeded(struct scene *scene, const char *policy, const char *routes, uint64_t seed);
@@ -55,7 +55,9 @@ struct scene_client *scene_connect(struct scene *scene);
 void scene_send(struct scene_client *client, const char *bytes);
 void scene_send_bytes(struct scene_client *client, struct belay_slice bytes);
 void scene_hang_up(struct scene_client *client);
-/* Connects, sends, and lets a minute pass. */
+/* The same bytes, one a turn. */
+void scene_drip(struct scene_client *client, struct belay_slice bytes);
+/* Connects, sends, and lets half a minute pass, which is less than an idle client is kept. */
 struct scene_client *scene_ask(struct scene *scene, const char *bytes);
 /* What the client got, without Date and X-Operation-Id. */
 const char *scene_got(struct scene_client *client);

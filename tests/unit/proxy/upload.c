@@ -103,7 +103,8 @@ static void an_early_answer_to_an_upload(void **state)
     struct scene scene;
     size_t length;
     scene_init(&scene, "", NULL);
-    PEER_SAYS(&scene.peer, {.bytes = "HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno", .at_head = true, .deaf = true});
+    PEER_SAYS(&scene.peer, {.bytes = "HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno",
+                            .at_head = true, .deaf = true});
     char *bytes = big_post("POST /a HTTP/1.1\r\nHost: s\r\nContent-Length: 900000\r\n\r\n", 900000, &length);
     struct scene_client *client = scene_connect(&scene);
     scene_send_bytes(client, belay_slice(bytes, length));
