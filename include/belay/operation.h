@@ -90,6 +90,8 @@ struct belay_admission belay_operation_admit(struct belay_operation *op, struct 
  * considered at all: in retry_on, and the request may be repeated after it. Call record at the head then;
  * otherwise stream, and call record when the message has ended. */
 bool belay_operation_decides_at_head(const struct belay_operation *op, int status);
+/* What this outcome would mean for this operation: what `explain` shows. */
+enum belay_outcome_class belay_operation_class(const struct belay_operation *op, const struct belay_outcome *outcome);
 /* The attempt that was admitted came to `outcome`; exactly once for each ADMITTED. */
 struct belay_verdict belay_operation_record(struct belay_operation *op, const struct belay_outcome *outcome,
                                             struct belay_instant now, uint64_t luck);

@@ -31,8 +31,9 @@ static bool is_token(const char *text)
     size_t length = strlen(text);
     if (length == 0 || length > 32) return false;
     for (; *text; text++) {
-        bool letter = (*text >= 'A' && *text <= 'Z') || (*text >= 'a' && *text <= 'z') || (*text >= '0' && *text <= '9');
-        if (!letter && !strchr("!#$%&'*+-.^_`|~", *text)) return false;
+        char c = *text;
+        bool plain = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+        if (!plain && !strchr("!#$%&'*+-.^_`|~", c)) return false;
     }
     return true;
 }

@@ -90,7 +90,8 @@ static bool read_member(const struct walk *walk, const json_t *object, const cha
     input_path(where, *group ? holder : "policy", key);
     const struct option *option = option_find(SCOPE_POLICY, belay_slice_z(name));
     bool is_group = option_is_group(SCOPE_POLICY, belay_slice_z(name));
-    if (strchr(key, '.') || (!option && !is_group)) return fail_unknown(walk, object, group, *group ? holder : "policy");
+    bool unknown = strchr(key, '.') || (!option && !is_group);
+    if (unknown) return fail_unknown(walk, object, group, *group ? holder : "policy");
     if (is_group && json_is_object(value)) {
         bool switches_on = option && !option->member;
         if (switches_on) *(bool *)((char *)walk->policy + option->offset) = true;

@@ -157,7 +157,7 @@ static void release(struct control *control)
     free(control->workers);
     if (control->sink) {
         uint64_t untold = event_sink_destroy(control->sink);
-        if (untold) log_line("%llu event records were lost and are not reported in the file", (unsigned long long)untold);
+        if (untold) log_line("%llu event records were lost, unsaid in the file", (unsigned long long)untold);
     }
     targets_deinit(&control->targets);
     free(control->in_use);
@@ -173,7 +173,8 @@ bool control_start(struct control *control, const char *file, struct conf *conf,
     raise_descriptor_limit();
     signals_block(&control->signals);
     if (start(control, conf)) {
-        log_line("%s runs with %u worker%s", BELAY_VERSION, control->worker_count, control->worker_count == 1 ? "" : "s");
+        const char *plural = control->worker_count == 1 ? "" : "s";
+        log_line("%s runs with %u worker%s", BELAY_VERSION, control->worker_count, plural);
         return true;
     }
     if (control->conf != conf) conf_give(conf);

@@ -107,7 +107,6 @@ struct answer {
     enum belay_outcome_class kind;
     enum belay_decision decision;
     enum belay_reason reason;
-    int64_t wait_ms;
 };
 
 static const char *const CLASSES[BELAY_CLASS_COUNT] = {
@@ -117,16 +116,17 @@ static const char *const CLASSES[BELAY_CLASS_COUNT] = {
     [BELAY_CLASS_FINAL] = "is final",
 };
 
-static const char *const DECISIONS[BELAY_DECISION_COUNT] = {
-    [BELAY_DECISION_RETURN] = "returns the answer",
-    [BELAY_DECISION_RETRY] = "tries again",
-    [BELAY_DECISION_CHECK_STATE] = "does not repeat it but asks for the state, or reports that it is unknown",
-    [BELAY_DECISION_STOP] = "stops, and passes on what it has",
-    [BELAY_DECISION_DEADLINE_EXCEEDED] = "gives up at once",
-    [BELAY_DECISION_MAX_ATTEMPTS] = "gives up",
-    [BELAY_DECISION_BUDGET_EXHAUSTED] = "gives up",
-    [BELAY_DECISION_BREAKER_OPEN] = "gives up",
-};
+static const char *decision_sentence(enum belay_decision decision)
+{
+    switch (decision) {
+    case BELAY_DECISION_RETURN: return "returns the answer";
+    case BELAY_DECISION_RETRY: return "tries again";
+    case BELAY_DECISION_CHECK_STATE: return "does not repeat it but asks for the state, or says that it is unknown";
+    case BELAY_DECISION_STOP: return "stops, and passes on what it has";
+    case BELAY_DECISION_DEADLINE_EXCEEDED: return "gives up at once";
+    default: return "gives up";
+    }
+}
 
 static const char *const REASONS[BELAY_REASON_COUNT] = {
     [BELAY_REASON_SUCCESS] = "the status is 2xx",
@@ -199,15 +199,10 @@ static bool decide(const struct question *q, struct answer *answer)
     belay_operation_init(&op, &policy, target, &q->traits, start, belay_instant_add(start, policy.deadline_for), NULL);
     (void)belay_operation_admit(&op, start);
     struct belay_verdict verdict = belay_operation_record(&op, &q->outcome, start, 0);
+    *answer = (struct answer){belay_operation_class(&op, &q->outcome), verdict.decision, verdict.reason};
     (void)belay_operation_finish(&op, start);
     belay_target_deinit(target);
     free(memory);
-    *answer = (struct answer){
-        .kind = belay_classify_decide(&q->traits, &policy.retry_on, policy.retry_unsafe_refusals, &q->outcome).kind,
-        .decision = verdict.decision,
-        .reason = verdict.reason,
-        .wait_ms = belay_span_ceil_ms(verdict.wait),
-    };
     return true;
 }
 
@@ -223,7 +218,7 @@ static int explain_outcome(struct question *q, bool json)
         return APP_DONE;
     }
     printf("A %s that came to %s%s %s: belay %s%s %s.\n", q->method, q->status ? "status " : "error ",
-           q->status ? q->status : q->error, CLASSES[answer.kind], DECISIONS[answer.decision],
+           q->status ? q->status : q->error, CLASSES[answer.kind], decision_sentence(answer.decision),
            answer.decision == BELAY_DECISION_RETRY ? "," : ", because", REASONS[answer.reason]);
     printf("class %s, decision %s, reason %s\n", belay_outcome_class_name(answer.kind),
            belay_decision_name(answer.decision), belay_reason_name(answer.reason));

@@ -212,7 +212,7 @@ static void print_usage(FILE *out)
           "  observations                 a list, in the order of the attempts:\n"
           "                               elapsedMs, and a status or an errorClass; retryAfterMs, sent, phase\n"
           "  idempotencyKey, idempotent, effect (read, write)\n"
-          "  policy                       options of a configuration's policy, such as {\"backoff\":{\"kind\":\"full\"}}\n"
+          "  policy                       options of a configuration's policy: {\"backoff\":{\"kind\":\"full\"}}\n"
           "  seed                         of the dice\n"
           "  target, startMs              operations of one target follow each other on one clock\n"
           "\n"

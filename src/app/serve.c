@@ -19,8 +19,8 @@ static void print_usage(FILE *out)
           "SIGTERM, SIGINT   stop: no request on an accepted connection is lost; a second one stops at once\n"
           "SIGHUP            open the events file anew, and take the configuration again if all of it is right\n"
           "\n"
-          "exit status: 0 stopped and drained, 1 wrong configuration, an address in use, or connections that were cut,\n"
-          "2 usage, or a file that cannot be read\n", out);
+          "exit status: 0 stopped and drained; 1 wrong configuration, an address in use, or connections that\n"
+          "were cut; 2 usage, or a file that cannot be read\n", out);
 }
 
 static bool parse_workers(const char *text, uint32_t *out)

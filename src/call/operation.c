@@ -96,6 +96,11 @@ bool belay_operation_decides_at_head(const struct belay_operation *op, int statu
     return kind == BELAY_CLASS_REPEATABLE && !is_owned(op);
 }
 
+enum belay_outcome_class belay_operation_class(const struct belay_operation *op, const struct belay_outcome *outcome)
+{
+    return classify(op, outcome).kind;
+}
+
 /* Section 5a: goes again at once on a fresh connection, once an operation, whatever the list of outcomes says. */
 static bool is_stale_repeat(const struct belay_operation *op, const struct belay_outcome *outcome)
 {
