@@ -40,24 +40,63 @@ static inline const char *char_skip(const char *at, const char *end, unsigned ki
     return at;
 }
 
-/* char_skip for CHAR_VALUE, eight bytes at a step: values are most of a head. */
+/* The fast ways take eight bytes at a step, as one word whose lowest byte is the first. A top bit in the result marks
+ * a byte; above the lowest mark there may be false ones (a borrow runs upwards), so only that one counts. */
+#define CHAR_ONES UINT64_C(0x0101010101010101)
+#define CHAR_TOPS UINT64_C(0x8080808080808080)
+
+static inline uint64_t char_word(const char *at)
+{
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    return word;
+}
+
+static inline uint64_t char_mark_below(uint64_t word, uint8_t limit)
+{
+    return (word - CHAR_ONES * limit) & ~word & CHAR_TOPS;
+}
+
+static inline uint64_t char_mark_equal(uint64_t word, uint8_t wanted)
+{
+    return char_mark_below(word ^ (CHAR_ONES * wanted), 1);
+}
+
+static inline unsigned char_first_mark(uint64_t marks)
+{
+    return (unsigned)__builtin_ctzll(marks) / 8;
+}
+
+/* char_skip for CHAR_VALUE: values are most of a head. */
 static inline const char *char_skip_value(const char *at, const char *end)
 {
-    const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
     while (end - at >= 8) {
-        uint64_t word;
-        memcpy(&word, at, 8);
-        uint64_t below_space = (word - ones * 0x20) & ~word;
-        uint64_t del = word ^ (ones * 0x7f);
-        uint64_t is_del = (del - ones) & ~del;
-        if ((below_space | is_del) & tops) {
-            /* Something in these eight bytes needs a closer look; a tab may be all it is. */
-            const char *stop = char_skip(at, at + 8, CHAR_VALUE);
-            if (stop < at + 8) return stop;
+        uint64_t word = char_word(at);
+        uint64_t marks = char_mark_below(word, 0x20) | char_mark_equal(word, 0x7f);
+        if (marks == 0) {
+            at += 8;
+            continue;
         }
-        at += 8;
+        at += char_first_mark(marks);
+        if (*at != '\t') return at;
+        at++;
     }
     return char_skip(at, end, CHAR_VALUE);
+}
+
+/* char_skip for CHAR_TARGET. */
+static inline const char *char_skip_target(const char *at, const char *end)
+{
+    for (; end - at >= 8; at += 8) {
+        uint64_t word = char_word(at);
+        uint64_t marks = char_mark_below(word, 0x21) | char_mark_equal(word, 0x7f) | char_mark_equal(word, '#') |
+                         (word & CHAR_TOPS);
+        if (marks) return at + char_first_mark(marks);
+    }
+    return char_skip(at, end, CHAR_TARGET);
 }
 
 #endif

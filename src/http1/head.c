@@ -97,7 +97,7 @@ static enum http1_step take_target(struct walk *walk)
     size_t room = (size_t)(walk->end - start);
     bool cut = room > walk->limits->target_bytes_max;
     const char *stop = cut ? start + walk->limits->target_bytes_max + 1 : walk->end;
-    walk->at = char_skip(walk->at, stop, CHAR_TARGET);
+    walk->at = char_skip_target(walk->at, stop);
     if (cut && walk->at == stop) return refuse(walk, 414, "target too long", start);
     if (walk->at == walk->end) return HTTP1_MORE;
     if (*walk->at != ' ' || walk->at == start) return refuse_byte(walk, "malformed request target");
