@@ -110,6 +110,17 @@ static void say_listeners(const struct conf *conf, const struct reservations *re
     }
 }
 
+static void follow(struct control *control, const struct worker_plan *plan, struct belay_target **targets,
+                   const struct counters *counters)
+{
+    counters_deinit(&control->counters);
+    free(control->in_use);
+    if (control->conf) conf_give(control->conf);
+    control->conf = plan->conf;
+    control->in_use = targets;
+    control->counters = *counters;
+}
+
 bool control_configure(struct control *control, struct conf *conf)
 {
     struct reservations reserved;
@@ -124,14 +135,16 @@ bool control_configure(struct control *control, struct conf *conf)
         return false;
     }
     struct worker_plan plan = {.conf = conf, .targets = targets, .addrs = reserved.addrs};
-    bool taken = prepare_all(control, &plan);
+    struct counters counters;
+    bool taken = counters_init(&counters, conf, reserved.addrs);
+    if (taken && !prepare_all(control, &plan)) {
+        counters_deinit(&counters);
+        taken = false;
+    }
     if (taken) {
         commit_all(control, &plan);
         say_listeners(conf, &reserved);
-        if (control->conf) conf_give(control->conf);
-        free(control->in_use);
-        control->conf = conf;
-        control->in_use = targets;
+        follow(control, &plan, targets, &counters);
     } else {
         free(targets);
     }
@@ -156,15 +169,13 @@ static void say_what_waits(const struct conf *old, const struct conf *new)
 void control_reload(struct control *control)
 {
     struct conf *conf = NULL;
-    if (conf_read(control->file, stderr, &conf) != CONF_GOOD) {
-        log_line("%s is not taken; the old configuration stays", control->file);
-        return;
+    bool taken = conf_read(control->file, stderr, &conf) == CONF_GOOD;
+    if (taken) {
+        say_what_waits(control->conf, conf);
+        taken = control_configure(control, conf);
+        if (!taken) conf_give(conf);
     }
-    say_what_waits(control->conf, conf);
-    if (control_configure(control, conf)) {
-        log_line("%s is taken", control->file);
-        return;
-    }
-    conf_give(conf);
-    log_line("%s is not taken; the old configuration stays", control->file);
+    control->reloads += taken;
+    control->reloads_refused += !taken;
+    log_line("%s is %s", control->file, taken ? "taken" : "not taken; the old configuration stays");
 }

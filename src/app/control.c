@@ -48,6 +48,7 @@ static void on_stop(void *owner)
     struct control *control = owner;
     control->phase = CONTROL_GRACE;
     log_line("stopping: running operations end, a second signal cuts them");
+    if (control->admin) admin_announce_drain(control->admin);
     for (uint32_t i = 0; i < control->worker_count; i++) worker_announce_drain(&control->workers[i].worker);
     arm(control, control->conf->drain_grace_for);
 }
@@ -131,6 +132,26 @@ static bool start_workers(struct control *control)
     return true;
 }
 
+static bool open_admin(struct control *control)
+{
+    const struct conf_address *listen = &control->conf->admin;
+    const char *error = "out of memory";
+    char text[RT_ADDR_TEXT_MAX];
+    struct rt_addr addr;
+    if (!listen->host) return true;
+    control->admin = admin_create(control->rt, control_gather, control);
+    bool good = control->admin && rt_addr_parse(belay_slice_z(listen->host), listen->port, &addr) &&
+                admin_listen(control->admin, &addr, &error);
+    if (!good) {
+        log_line("cannot listen on %s port %u for admin: %s", listen->host, (unsigned)listen->port, error);
+        return false;
+    }
+    admin_addr(control->admin, &addr);
+    (void)rt_addr_format(&addr, text);
+    log_line("admin on http://%s", text);
+    return true;
+}
+
 static bool start(struct control *control, struct conf *conf)
 {
     if (!open_sink(control, conf)) return false;
@@ -140,7 +161,7 @@ static bool start(struct control *control, struct conf *conf)
         return false;
     }
     rt_timer_init(&control->timer, on_timer);
-    if (!control_configure(control, conf)) return false;
+    if (!control_configure(control, conf) || !open_admin(control)) return false;
     if (start_workers(control) && signals_start(&control->signals, control->rt, on_stop, on_reload, control)) {
         return true;
     }
@@ -155,6 +176,8 @@ static void release(struct control *control)
         worker_deinit(&control->workers[i].worker);
     }
     free(control->workers);
+    if (control->admin) admin_destroy(control->admin);
+    counters_deinit(&control->counters);
     if (control->sink) {
         uint64_t untold = event_sink_destroy(control->sink);
         if (untold) log_line("%llu event records were lost, unsaid in the file", (unsigned long long)untold);

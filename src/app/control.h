@@ -23,6 +23,9 @@ struct control {
     struct conf *conf;
     struct targets targets;
     struct belay_target **in_use; /* one for each of conf.targets */
+    struct counters counters;     /* of conf's listeners and targets */
+    struct admin *admin;          /* NULL: no admin listener */
+    uint64_t reloads, reloads_refused;
     struct event_sink *sink;      /* NULL: no events */
     struct control_worker *workers;
     uint32_t worker_count, drained_count;
@@ -39,6 +42,9 @@ bool control_start(struct control *control, const char *file, struct conf *conf,
 void control_run(struct control *control);
 /* Returns whether nothing had to be cut. */
 bool control_end(struct control *control);
+
+/* gather.c: what the admin listener tells. */
+void control_gather(void *control, struct admin_snapshot *out);
 
 /* configure.c: all of `conf` is taken, or nothing of it, and why has been logged. The reference is the control's, if it
  * is taken. */

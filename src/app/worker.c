@@ -13,8 +13,9 @@ struct listener {
     struct worker *worker;
     struct proxy *proxy;
     struct conf_address listen; /* as it was configured; the host is its own copy */
-    size_t index;               /* in the plan's configuration, while one is prepared */
+    size_t index;               /* in the configuration that is followed, or prepared */
     bool kept, draining;
+    bool gone;   /* the configuration that is followed does not have it any more */
     bool ending; /* `end` is on its way, and will free it */
     struct rt_post end;
 };
@@ -192,6 +193,7 @@ static void commit(struct worker *worker, void *argument)
             listener->kept = false;
             change->complete &= proxy_configure(listener->proxy, change->plan->conf, &options);
         } else if (!listener->draining) {
+            listener->gone = true;
             proxy_announce_drain(listener->proxy);
             drain_listener(listener, CLOSING_FOR);
         }
@@ -278,40 +280,21 @@ void worker_drain(struct worker *worker, struct belay_span idle_for)
 
 /* ---- what it has done ---- */
 
-static void add_stats(struct proxy_stats *sum, const struct proxy_stats *one)
+static void add_counters(struct worker *worker, void *argument)
 {
-    sum->requests += one->requests;
-    sum->bad_requests += one->bad_requests;
-    sum->unrouted += one->unrouted;
-    sum->passed_on += one->passed_on;
-    sum->honest_errors += one->honest_errors;
-    sum->cut += one->cut;
-    sum->clients_gone += one->clients_gone;
-    sum->deadlines_ignored += one->deadlines_ignored;
-    sum->retries += one->retries;
-    sum->stale += one->stale;
-    sum->overloaded += one->overloaded;
-    sum->running += one->running;
-    sum->server.accepted += one->server.accepted;
-    sum->server.connections += one->server.connections;
-    sum->clients.open += one->clients.open;
-    sum->clients.idle += one->clients.idle;
-}
-
-static void sum_stats(struct worker *worker, void *argument)
-{
-    struct proxy_stats *sum = argument;
+    struct counters *counters = argument;
     for (struct list *node = worker->listeners.next; node != &worker->listeners; node = node->next) {
-        struct proxy_stats one;
-        proxy_stats(listener_of(node)->proxy, &one);
-        add_stats(sum, &one);
+        struct listener *listener = listener_of(node);
+        struct proxy_stats stats;
+        if (listener->gone || listener->index >= counters->listener_count) continue;
+        proxy_stats(listener->proxy, &stats);
+        counters_add(&counters->listeners[listener->index].stats, &stats);
     }
 }
 
-void worker_stats(struct worker *worker, struct proxy_stats *out)
+void worker_count(struct worker *worker, struct counters *counters)
 {
-    *out = (struct proxy_stats){0};
-    call(worker, sum_stats, out);
+    call(worker, add_counters, counters);
 }
 
 /* ---- life ---- */

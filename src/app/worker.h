@@ -6,6 +6,7 @@
 #ifndef APP_WORKER_H
 #define APP_WORKER_H
 
+#include "app/counters.h"
 #include "base/list.h"
 #include "base/lock.h"
 #include "proxy/proxy.h"
@@ -56,7 +57,7 @@ bool worker_listens(struct worker *worker, const struct conf_address *listen, si
 void worker_announce_drain(struct worker *worker);
 void worker_drain(struct worker *worker, struct belay_span idle_for);
 
-/* The sum over its listeners; running operations are those of drained listeners too. */
-void worker_stats(struct worker *worker, struct proxy_stats *out);
+/* Adds what its listeners have counted. */
+void worker_count(struct worker *worker, struct counters *counters);
 
 #endif
