@@ -72,12 +72,14 @@ static void draw_policy(struct world *world)
     append(yaml, "      attempts: %s\n", PICK(world, "1", "2", "3", "5"));
     append(yaml, "      backoff: { kind: %s, base: %s, max: 1s }\n",
            PICK(world, "additive", "full", "equal", "decorrelated", "none", "constant"), PICK(world, "1ms", "50ms"));
-    append(yaml, "      budget: { ratio: %s, burst: %s }\n", PICK(world, "0%", "10%", "100%"), PICK(world, "1", "3", "10"));
+    append(yaml, "      budget: { ratio: %s, burst: %s }\n", PICK(world, "0%", "10%", "100%"),
+           PICK(world, "1", "3", "10"));
     append(yaml, "      breaker: %s\n",
            PICK(world, "off", "{ window: 1s, min_calls: 3, consecutive: 3, open_for: 100ms, open_max: 1s }",
                 "{ window: 10s, min_calls: 10, failure_rate: 20%, open_for: 1s, open_max: 5s, probes: 2 }"));
     append(yaml, "      bulkhead: %s\n",
-           PICK(world, "{ max: 64, queue: 0 }", "{ max: 1, queue: 8 }", "{ max: 2, queue: 1 }", "{ max: 1, queue: 0 }"));
+           PICK(world, "{ max: 64, queue: 0 }", "{ max: 1, queue: 8 }", "{ max: 2, queue: 1 }",
+                "{ max: 1, queue: 0 }"));
     append(yaml, "      quota: %s\n", PICK(world, "off", "off", "{ rate: 5/s, burst: 2, queue: 4 }"));
     append(yaml, "      hold: { max: %s, scope: target }\n", PICK(world, "1s", "60s"));
     append(yaml, "      replay_buffer: %s\n", PICK(world, "1KiB", "256KiB"));
