@@ -198,7 +198,8 @@ static size_t write_request(struct storm *storm, unsigned number, char *at)
     at += sprintf(at, "%s /%u/%u HTTP/1.1\r\nHost: a\r\n%s", length > 0 ? "POST" : "GET", number, length,
                   extras[roll(storm, 4)]);
     if (length == 0) return (size_t)(at + sprintf(at, "\r\n") - start);
-    at += chunked ? sprintf(at, "Transfer-Encoding: chunked\r\n\r\n") : sprintf(at, "Content-Length: %u\r\n\r\n", length);
+    if (chunked) at += sprintf(at, "Transfer-Encoding: chunked\r\n\r\n");
+    else at += sprintf(at, "Content-Length: %u\r\n\r\n", length);
     for (unsigned i = 0; i < length;) {
         unsigned some = chunked ? 1 + (unsigned)roll(storm, length - i) : length;
         if (chunked) at += sprintf(at, "%x\r\n", some);
