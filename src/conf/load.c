@@ -47,6 +47,12 @@ static bool has_no_value(const yaml_node_t *node)
     return text.length == 0 || (plain && belay_slice_equal(text, belay_slice_z("~")));
 }
 
+static bool is_empty_list(const yaml_node_t *node)
+{
+    return node->type == YAML_SEQUENCE_NODE &&
+           node->data.sequence.items.start == node->data.sequence.items.top;
+}
+
 static bool is_done(struct loader *loader)
 {
     return loader->no_memory || problems_full(&loader->problems) || loader->visits > VISITS_MAX;
@@ -148,8 +154,8 @@ static void set_switch(struct loader *loader, const struct option *option, const
     }
     int64_t on = 1;
     struct value_error error;
-    bool is_off = node->type == YAML_SCALAR_NODE &&
-                  number_parse(option, text_of(node), &on, &error) && !on;
+    bool is_off =
+        node->type == YAML_SCALAR_NODE && number_parse(option, text_of(node), &on, &error) && !on;
     if (is_off) value_store(option_find(option->scope, belay_slice_z(option->member)), base, 0);
     else fault_kind(loader, node, option->name, value_kind(option));
 }
@@ -380,12 +386,10 @@ static void read_target(struct loader *loader, const yaml_node_t *key, const yam
     struct walk walk = {.scope = SCOPE_TARGET, .base = target, .marks = &marks, .title = title};
     read_scope(loader, &walk, node);
     const struct mark *addresses = mark_of(&marks, SCOPE_TARGET, "addresses");
-    bool is_empty_list =
-        addresses->value && addresses->value->type == YAML_SEQUENCE_NODE &&
-        addresses->value->data.sequence.items.start == addresses->value->data.sequence.items.top;
     bool is_missing = !addresses->value && node->type == YAML_MAPPING_NODE;
-    if (is_missing || is_empty_list) {
-        problems_add(&loader->problems, is_empty_list ? addresses->at : position_of(key),
+    bool is_empty = addresses->value && is_empty_list(addresses->value);
+    if (is_missing || is_empty) {
+        problems_add(&loader->problems, is_empty ? addresses->at : position_of(key),
                      "%s: needs an address, such as addresses: [127.0.0.1:9000]", title);
     }
     read_policy(loader, state, mark_of(&marks, SCOPE_TARGET, "policy")->value, false);
@@ -486,9 +490,10 @@ static void read_routes(struct loader *loader, const yaml_node_t *node,
         return;
     }
     if (node) count = (size_t)(node->data.sequence.items.top - node->data.sequence.items.start);
-    if (count > ROUTES_MAX) {
-        problems_add(&loader->problems, position_of(node), "routes: at most %d of them",
-                     ROUTES_MAX);
+    loader->routes += count;
+    if (loader->routes > ROUTES_MAX) {
+        problems_add(&loader->problems, position_of(node),
+                     "routes: at most %d of them, over all listeners", ROUTES_MAX);
         return;
     }
     listener->routes = snapshot_alloc(loader->snapshot, count + 1, sizeof listener->routes[0]);
@@ -536,9 +541,9 @@ static void read_listener(struct loader *loader, const yaml_node_t *node,
     const struct mark *routes = mark_of(&marks, SCOPE_LISTENER, "routes");
     int own = target->value && !is_none(target->value) ? find_target(loader, target->value) : -1;
     read_routes(loader, routes->value, listener, own, states);
-    bool has_list = routes->value && routes->value->type == YAML_SEQUENCE_NODE;
-    bool is_told = (target->value && !is_none(target->value)) || (routes->value && !has_list);
-    if (listener->route_count == 0 && !is_told && !is_done(loader)) {
+    bool is_empty = !routes->value || is_empty_list(routes->value);
+    bool needs_target = !target->value || is_none(target->value);
+    if (is_empty && needs_target && !is_done(loader)) {
         problems_add(&loader->problems, at, "listener: needs a target or routes");
     }
 }

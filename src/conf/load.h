@@ -29,7 +29,7 @@ struct loader {
     yaml_document_t document;
     struct problems problems;
     struct snapshot *snapshot;
-    size_t visits;
+    size_t visits, routes;
     bool no_memory;
 };
 

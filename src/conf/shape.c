@@ -135,9 +135,18 @@ static bool check(struct belay_slice text, struct problems *problems, bool *no_m
     return good;
 }
 
+/* Some editors put a byte order mark in front of UTF-8. */
+static struct belay_slice without_mark(struct belay_slice text)
+{
+    const struct belay_slice mark = belay_slice_z("\xef\xbb\xbf");
+    bool has_mark = text.length >= mark.length && memcmp(text.data, mark.data, mark.length) == 0;
+    return has_mark ? belay_slice(text.data + mark.length, text.length - mark.length) : text;
+}
+
 bool shape_load(yaml_document_t *document, struct belay_slice text, struct problems *problems,
                 bool *no_memory)
 {
+    text = without_mark(text);
     if (!check(text, problems, no_memory)) return false;
     yaml_parser_t parser;
     if (!open_parser(&parser, text)) {

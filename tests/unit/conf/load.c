@@ -1,6 +1,7 @@
 /* load.c: a right configuration loads to the values that it says. */
 #include "conf/conf.h"
 
+#include "same.h"
 #include "test.h"
 
 #include <dirent.h>
@@ -114,6 +115,74 @@ static void test_every_example_is_right(void **state)
     assert_true(count >= 3);
 }
 
+/* Every name of the design, at the value that it has there. */
+static const char EVERY_NAME[] =
+    "admin:   { listen: 127.0.0.1:9180 }\n"
+    "events:  { file: /var/log/belay/events.ndjson }\n"
+    "workers: 0\n"
+    "defaults:\n"
+    "  policy: { deadline: 10s }\n"
+    "targets:\n"
+    "  orders:\n"
+    "    addresses: [ 127.0.0.1:9000 ]\n"
+    "    network: local\n"
+    "    policy:\n"
+    "      deadline: 2s\n"
+    "      reserve: 5ms\n"
+    "      connect_timeout: 300ms\n"
+    "      tls_timeout: 1s\n"
+    "      silence_timeout: 5s\n"
+    "      attempt_timeout: none\n"
+    "      attempts: 3\n"
+    "      backoff: { kind: additive, base: 200ms, max: 5s }\n"
+    "      retry_on: [ timeout, reset, closed, refused, dns, 429, 502, 503, 504 ]\n"
+    "      budget: { ratio: 10%, burst: 10 }\n"
+    "      breaker: { window: 10s, min_calls: 20, failure_rate: 50%, slow_after: none,\n"
+    "                 slow_rate: 100%, consecutive: 10, open_for: 5s, open_max: 60s, probes: 1,\n"
+    "                 probe_successes: 1, min_timeout: 100ms }\n"
+    "      bulkhead: { max: 64, queue: 0 }\n"
+    "      quota: { rate: 50/s, burst: 10, queue: 0 }\n"
+    "      hold: { max: 60s, scope: target }\n"
+    "      replay_buffer: 256KiB\n"
+    "      keep_alive: { idle: 4s, max: 256 }\n"
+    "listeners:\n"
+    "  - listen: 127.0.0.1:8080\n"
+    "    kind: egress\n"
+    "    target: orders\n"
+    "    routes:\n"
+    "      - path: /orders/{id}\n"
+    "        method: [GET, HEAD]\n"
+    "        target: orders\n"
+    "        effect: read\n"
+    "        idempotent: [PUT]\n"
+    "        idempotency_key: none\n"
+    "        policy: { deadline: 1s }\n";
+
+static void test_every_name_loads_to_its_default(void **state)
+{
+    (void)state;
+    struct conf *conf = load_text(EVERY_NAME);
+    struct belay_policy expected = belay_policy_default();
+    expected.deadline_for = belay_span_ms(2000);
+    expected.quota.enabled = true;
+    expected.quota.per_call = belay_span_ms(20);
+    check_same_policy(&conf->targets[0].policy, &expected);
+    assert_int_equal(conf->listeners[0].route_count, 2);
+    assert_int_equal(conf->listeners[0].routes[0].policy.deadline_for.ns, BELAY_NS_PER_S);
+    assert_int_equal(conf->listeners[0].routes[0].effect, CONF_EFFECT_READ);
+    conf_give(conf);
+}
+
+static void test_files_of_other_editors(void **state)
+{
+    (void)state;
+    struct conf *conf = load_text("\xef\xbb\xbf"
+                                  "targets:\r\n  t: { addresses: [127.0.0.1:9000] }\r\n"
+                                  "listeners:\r\n- { listen: 127.0.0.1:0, target: t }\r\n");
+    assert_string_equal(conf->targets[0].name, "t");
+    conf_give(conf);
+}
+
 /* What tools write that know only YAML 1.1, where `off` is a boolean. */
 static void test_false_switches_a_group_off(void **state)
 {
@@ -133,12 +202,12 @@ static void test_false_switches_a_group_off(void **state)
 static void test_a_default_is_cut_to_the_deadline(void **state)
 {
     (void)state;
-    struct conf *conf = load_text(
-        "targets: { t: { addresses: [127.0.0.1:9000], policy: { deadline: 100ms } } }\n"
-        "listeners:\n"
-        "  - listen: 127.0.0.1:0\n"
-        "    target: t\n"
-        "    routes: [ { path: /slow, policy: { deadline: 800ms } } ]\n");
+    struct conf *conf =
+        load_text("targets: { t: { addresses: [127.0.0.1:9000], policy: { deadline: 100ms } } }\n"
+                  "listeners:\n"
+                  "  - listen: 127.0.0.1:0\n"
+                  "    target: t\n"
+                  "    routes: [ { path: /slow, policy: { deadline: 800ms } } ]\n");
     const struct conf_route *routes = conf->listeners[0].routes;
     assert_int_equal(routes[1].policy.connect_timeout_for.ns, 100 * BELAY_NS_PER_MS);
     assert_int_equal(routes[1].policy.tls_timeout_for.ns, 100 * BELAY_NS_PER_MS);
@@ -184,6 +253,8 @@ int main(void)
         cmocka_unit_test(test_the_internet_changes_only_what_nobody_set),
         cmocka_unit_test(test_routes_keep_their_order_and_the_own_target_is_the_last),
         cmocka_unit_test(test_every_example_is_right),
+        cmocka_unit_test(test_every_name_loads_to_its_default),
+        cmocka_unit_test(test_files_of_other_editors),
         cmocka_unit_test(test_false_switches_a_group_off),
         cmocka_unit_test(test_a_default_is_cut_to_the_deadline),
         cmocka_unit_test(test_threads_share_a_snapshot),
