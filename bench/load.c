@@ -1,12 +1,13 @@
-/* load.c: a closed-loop load: so many keep-alive connections, so many requests in all, then a line of JSON. */
+/* load.c: a closed-loop load: so many keep-alive connections, so many requests in all, then a line
+ * of JSON. */
 #include "net.h"
 
 #include <time.h>
 
 struct caller {
     int fd;
-    size_t got;       /* bytes of this answer so far */
-    size_t want;      /* bytes of the whole answer; 0: its head has not come whole */
+    size_t got;  /* bytes of this answer so far */
+    size_t want; /* bytes of the whole answer; 0: its head has not come whole */
     char head[2048];
 };
 
@@ -72,7 +73,8 @@ static void finish_all(int epoll)
     }
 }
 
-/* `idle`: the connections are made one after the other, each with one request, and kept until standard input ends. */
+/* `idle`: the connections are made one after the other, each with one request, and kept until
+ * standard input ends. */
 static void keep_idle(int epoll, struct caller *callers, size_t connections, uint16_t port)
 {
     for (size_t i = 0; i < connections; i++) {
@@ -95,7 +97,8 @@ int main(int argc, char **argv)
     }
     uint16_t port = (uint16_t)strtoul(argv[1], NULL, 10);
     size_t connections = strtoul(argv[3], NULL, 10);
-    request_bytes = (size_t)snprintf(request, sizeof request, "GET /%s HTTP/1.1\r\nHost: bench\r\n\r\n", argv[2]);
+    request_bytes = (size_t)snprintf(request, sizeof request,
+                                     "GET /%s HTTP/1.1\r\nHost: bench\r\n\r\n", argv[2]);
     struct caller *callers = calloc(connections, sizeof *callers);
     int epoll = epoll_create1(EPOLL_CLOEXEC);
     must(callers != NULL && epoll >= 0, "start");
@@ -113,7 +116,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < connections; i++) ask(&callers[i]);
     finish_all(epoll);
     double took = seconds_now() - began;
-    printf("{\"requests\": %llu, \"failed\": %llu, \"seconds\": %.6f}\n", (unsigned long long)requests,
-           (unsigned long long)failed, took);
+    printf("{\"requests\": %llu, \"failed\": %llu, \"seconds\": %.6f}\n",
+           (unsigned long long)requests, (unsigned long long)failed, took);
     return 0;
 }

@@ -1,7 +1,8 @@
 /* micro.c: what the decision core costs, in nanoseconds per operation, on this machine.
  *
- * In-process, on one thread, the clock passed in, nothing allocated. Each row is the median of several runs of a fixed
- * number of rounds, so that the program ends by itself; it measures, and judges nothing.
+ * In-process, on one thread, the clock passed in, nothing allocated. Each row is the median of
+ * several runs of a fixed number of rounds, so that the program ends by itself; it measures, and
+ * judges nothing.
  */
 #include <belay/operation.h>
 
@@ -70,7 +71,8 @@ static void successes(void *arg)
     }
 }
 
-/* 503, then 200: two attempts, a token, a wait. Every tenth operation, so that the budget bears it. */
+/* 503, then 200: two attempts, a token, a wait. Every tenth operation, so that the budget bears it.
+ */
 static void survivals(void *arg)
 {
     struct world *world = arg;

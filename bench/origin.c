@@ -1,12 +1,13 @@
-/* origin.c: the cheapest origin there can be: `GET /N` is answered with N bytes, keep-alive, no parsing beyond that. */
+/* origin.c: the cheapest origin there can be: `GET /N` is answered with N bytes, keep-alive, no
+ * parsing beyond that. */
 #include "net.h"
 
 #define BODY_BYTES_MAX (1 << 20)
 
 struct peer {
     int fd;
-    size_t got;             /* bytes of a request that has not come whole */
-    const char *rest;       /* what the socket has not taken yet */
+    size_t got;       /* bytes of a request that has not come whole */
+    const char *rest; /* what the socket has not taken yet */
     size_t rest_bytes;
     char request[4096];
 };
@@ -19,8 +20,9 @@ static void prepare(size_t body_bytes)
 {
     if (answer_for == body_bytes) return;
     must(body_bytes <= BODY_BYTES_MAX, "body size");
-    int head = snprintf(answer, sizeof answer,
-                        "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\n\r\n", body_bytes);
+    int head = snprintf(
+        answer, sizeof answer,
+        "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\n\r\n", body_bytes);
     memset(answer + head, 'x', body_bytes);
     answer_bytes = (size_t)head + body_bytes;
     answer_for = body_bytes;
@@ -35,8 +37,10 @@ static void send_rest(int epoll, struct peer *peer)
         peer->rest_bytes -= (size_t)n;
     }
     static const uint32_t reading = EPOLLIN, writing = EPOLLOUT;
-    if (peer->rest_bytes > 0) net_watch(epoll, peer->fd, EPOLL_CTL_MOD, writing, peer);
-    else if (peer->rest) net_watch(epoll, peer->fd, EPOLL_CTL_MOD, reading, peer);
+    if (peer->rest_bytes > 0)
+        net_watch(epoll, peer->fd, EPOLL_CTL_MOD, writing, peer);
+    else if (peer->rest)
+        net_watch(epoll, peer->fd, EPOLL_CTL_MOD, reading, peer);
     if (peer->rest_bytes == 0) peer->rest = NULL;
 }
 
@@ -94,8 +98,10 @@ int main(void)
         struct epoll_event events[EVENTS_MAX];
         int count = epoll_wait(epoll, events, EVENTS_MAX, -1);
         for (int i = 0; i < count; i++) {
-            if (events[i].data.ptr) serve(epoll, events[i].data.ptr);
-            else accept_all(epoll, listener);
+            if (events[i].data.ptr)
+                serve(epoll, events[i].data.ptr);
+            else
+                accept_all(epoll, listener);
         }
     }
 }

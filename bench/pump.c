@@ -1,4 +1,5 @@
-/* pump.c: a bare byte pump between two sockets: what a proxy would cost if it understood nothing. */
+/* pump.c: a bare byte pump between two sockets: what a proxy would cost if it understood nothing.
+ */
 #include "net.h"
 
 #define PIECE_BYTES (1 << 16)
@@ -26,7 +27,8 @@ static void drop(struct side *side)
 static int flush(struct side *side)
 {
     while (side->held_at < side->held_bytes) {
-        ssize_t n = send(side->fd, side->held + side->held_at, side->held_bytes - side->held_at, MSG_NOSIGNAL);
+        ssize_t n = send(side->fd, side->held + side->held_at, side->held_bytes - side->held_at,
+                         MSG_NOSIGNAL);
         if (n < 0) return 0;
         side->held_at += (size_t)n;
     }
@@ -100,8 +102,10 @@ int main(int argc, char **argv)
         struct epoll_event events[EVENTS_MAX];
         int count = epoll_wait(epoll, events, EVENTS_MAX, -1);
         for (int i = 0; i < count; i++) {
-            if (events[i].data.ptr) on_event(epoll, events[i].data.ptr, events[i].events);
-            else accept_all(epoll, listener);
+            if (events[i].data.ptr)
+                on_event(epoll, events[i].data.ptr, events[i].events);
+            else
+                accept_all(epoll, listener);
         }
     }
 }

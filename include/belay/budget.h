@@ -1,9 +1,10 @@
-/* budget.h: the retry budget of a target, a token bucket filled by traffic and not by time (semantics 7).
+/* budget.h: the retry budget of a target, a token bucket filled by traffic and not by time
+ * (semantics 7).
  *
  * Guarantee, over every span of operations: retries sent <= ratio * operations + burst.
- * It holds because tokens + reserved <= burst at all times, an operation adds `ratio` once, and a retry is sent
- * only against a token that was reserved before.
- * Units: tokens are counted in millionths. Thread rule: the owner's lock; no shared state of its own.
+ * It holds because tokens + reserved <= burst at all times, an operation adds `ratio` once, and a
+ * retry is sent only against a token that was reserved before. Units: tokens are counted in
+ * millionths. Thread rule: the owner's lock; no shared state of its own.
  */
 #ifndef BELAY_BUDGET_H
 #define BELAY_BUDGET_H
@@ -29,7 +30,8 @@ struct belay_budget {        /* private fields */
 void belay_budget_init(struct belay_budget *budget, const struct belay_budget_config *config);
 /* An operation's first attempt is sent. */
 void belay_budget_on_operation(struct belay_budget *budget);
-/* Reserves one token for a retry that was decided. False: the budget is empty, nothing was taken. */
+/* Reserves one token for a retry that was decided. False: the budget is empty, nothing was taken.
+ */
 bool belay_budget_take(struct belay_budget *budget);
 /* The retry is sent: its token is spent. Only after a take that was true. */
 void belay_budget_on_retry(struct belay_budget *budget);

@@ -1,8 +1,9 @@
-/* bulkhead.h: how many calls to a target may be in flight, and how many may wait for a slot (semantics 9).
+/* bulkhead.h: how many calls to a target may be in flight, and how many may wait for a slot
+ * (semantics 9).
  *
- * Only counts; who waits, and in which order, is the owner's list. A slot that becomes free while somebody waits is
- * promised to the first in the list, so that nobody overtakes.
- * Guarantee: in_flight + promised <= max and waiting <= queue, and waiting > 0 only while no slot is free.
+ * Only counts; who waits, and in which order, is the owner's list. A slot that becomes free while
+ * somebody waits is promised to the first in the list, so that nobody overtakes. Guarantee:
+ * in_flight + promised <= max and waiting <= queue, and waiting > 0 only while no slot is free.
  * Thread rule: the owner's lock; no shared state of its own.
  */
 #ifndef BELAY_BULKHEAD_H
@@ -30,7 +31,8 @@ struct belay_bulkhead { /* the counts may be read */
 
 enum belay_bulkhead_answer { BELAY_BULKHEAD_FREE, BELAY_BULKHEAD_QUEUE, BELAY_BULKHEAD_FULL };
 
-void belay_bulkhead_init(struct belay_bulkhead *bulkhead, const struct belay_bulkhead_config *config);
+void belay_bulkhead_init(struct belay_bulkhead *bulkhead,
+                         const struct belay_bulkhead_config *config);
 /* For a newcomer. Takes nothing. */
 enum belay_bulkhead_answer belay_bulkhead_decide(const struct belay_bulkhead *bulkhead);
 /* A slot: a free one after decide said FREE, or the promised one. */
@@ -38,8 +40,8 @@ void belay_bulkhead_take(struct belay_bulkhead *bulkhead, bool promised);
 /* A place in the queue, after decide said QUEUE; and when a waiter leaves it without a slot. */
 void belay_bulkhead_on_wait(struct belay_bulkhead *bulkhead);
 void belay_bulkhead_on_leave(struct belay_bulkhead *bulkhead);
-/* The slot comes back (or the promise of one). True: it is now promised to the first waiter, who leaves the queue
- * and must be told. */
+/* The slot comes back (or the promise of one). True: it is now promised to the first waiter, who
+ * leaves the queue and must be told. */
 bool belay_bulkhead_give(struct belay_bulkhead *bulkhead, bool promised);
 
 #ifdef __cplusplus

@@ -1,7 +1,8 @@
-/* classify.h: is this outcome worth repeating, and is it safe? (semantics 1, 3 rules 1, 3 and 4, and 8)
+/* classify.h: is this outcome worth repeating, and is it safe? (semantics 1, 3 rules 1, 3 and 4,
+ * and 8)
  *
- * One table in src/policy/classify.c says what each outcome means by itself; the rules add what the request is.
- * Thread rule: pure functions of values.
+ * One table in src/policy/classify.c says what each outcome means by itself; the rules add what the
+ * request is. Thread rule: pure functions of values.
  */
 #ifndef BELAY_CLASSIFY_H
 #define BELAY_CLASSIFY_H
@@ -14,13 +15,15 @@ extern "C" {
 
 /* What the request is, as its method and its route say. */
 struct belay_traits {
-    bool safe_method;     /* GET, HEAD, OPTIONS, TRACE */
-    bool write;           /* the route says effect: write, or (no word from the route) the method is not safe */
-    bool idempotent;      /* the route declares the method idempotent */
-    bool keyed;           /* bears an idempotency key, and the route declares that the recipient honours it */
+    bool safe_method; /* GET, HEAD, OPTIONS, TRACE */
+    bool write; /* the route says effect: write, or (no word from the route) the method is not safe
+                 */
+    bool idempotent; /* the route declares the method idempotent */
+    bool keyed; /* bears an idempotency key, and the route declares that the recipient honours it */
     bool owned_elsewhere; /* arrived marked as retried on another level */
     bool state_check;     /* the route can ask for the state */
-    uint64_t hold_key;    /* hold scope route or key: which one (any hash but 0); ignored with scope target */
+    uint64_t hold_key;    /* hold scope route or key: which one (any hash but 0); ignored with scope
+                             target */
 };
 
 /* Safe and not declared a write, or declared idempotent, or keyed (semantics 1). */
@@ -38,14 +41,16 @@ void belay_retry_on_add_status(struct belay_retry_on *retry_on, int status);
 
 /* What an outcome means for a request. */
 struct belay_class {
-    enum belay_outcome_class kind; /* success, repeatable, unknown (never repeat without asking), final */
-    enum belay_reason reason;      /* by rules 1, 3 and 4; REPEATABLE: BACKOFF */
-    enum belay_effect effect;      /* of this attempt alone, if the request is a write */
+    enum belay_outcome_class
+        kind; /* success, repeatable, unknown (never repeat without asking), final */
+    enum belay_reason reason; /* by rules 1, 3 and 4; REPEATABLE: BACKOFF */
+    enum belay_effect effect; /* of this attempt alone, if the request is a write */
 };
 
-/* Rules 1, 3 and 4. `unsafe_refusals`: the route declares that 429 and 503 started nothing. An outcome with a status
- * counts as answered, whatever `sent` says. */
-struct belay_class belay_classify_decide(const struct belay_traits *traits, const struct belay_retry_on *retry_on,
+/* Rules 1, 3 and 4. `unsafe_refusals`: the route declares that 429 and 503 started nothing. An
+ * outcome with a status counts as answered, whatever `sent` says. */
+struct belay_class belay_classify_decide(const struct belay_traits *traits,
+                                         const struct belay_retry_on *retry_on,
                                          bool unsafe_refusals, const struct belay_outcome *outcome);
 /* What the outcome says of the recipient. A stale connection says nothing. */
 enum belay_health belay_classify_health(const struct belay_outcome *outcome);

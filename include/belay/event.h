@@ -1,9 +1,9 @@
 /* event.h: the attempt event and the operation record, version 1 (semantics 2).
  *
- * The catalogue, src/event/catalogue.c, lists every field once: its name, type and order. Values are redacted
- * before they are encoded; the encoder writes one JSON object and a newline. Every text is bounded, so that a
- * record always fits in BELAY_EVENT_BYTES_MAX; an over-long text is cut at the end of a character.
- * Ownership: an event borrows its slices; encode copies what it writes.
+ * The catalogue, src/event/catalogue.c, lists every field once: its name, type and order. Values
+ * are redacted before they are encoded; the encoder writes one JSON object and a newline. Every
+ * text is bounded, so that a record always fits in BELAY_EVENT_BYTES_MAX; an over-long text is cut
+ * at the end of a character. Ownership: an event borrows its slices; encode copies what it writes.
  * Thread rule: pure functions over the caller's buffer.
  */
 #ifndef BELAY_EVENT_H
@@ -19,13 +19,14 @@ extern "C" {
 #endif
 
 #define BELAY_EVENT_VERSION 1
-#define BELAY_OPERATION_ID_MAX 128  /* longer ids that callers give are refused and replaced */
-#define BELAY_EVENT_BYTES_MAX 4096  /* no encoded record is longer */
+#define BELAY_OPERATION_ID_MAX 128 /* longer ids that callers give are refused and replaced */
+#define BELAY_EVENT_BYTES_MAX 4096 /* no encoded record is longer */
 
 struct belay_attempt_event {
     struct belay_wall time;          /* 0: left out (replay) */
     struct belay_slice operation_id; /* valid characters only; request id is derived from it */
-    struct belay_slice method, target, route, endpoint, trace_id, span_id; /* empty: left out (not method) */
+    struct belay_slice method, target, route, endpoint, trace_id,
+        span_id; /* empty: left out (not method) */
     struct belay_outcome outcome;
     struct belay_verdict verdict;
     bool reused;
@@ -33,10 +34,11 @@ struct belay_attempt_event {
 
 struct belay_operation_event {
     struct belay_wall time;
-    struct belay_slice operation_id, method, target, route, endpoint, trace_id; /* empty: left out */
+    struct belay_slice operation_id, method, target, route, endpoint,
+        trace_id; /* empty: left out */
     struct belay_ending ending;
-    int answer;                      /* HTTP status given to the caller; 0: none was */
-    struct belay_slice fallback;     /* empty: none */
+    int answer;                  /* HTTP status given to the caller; 0: none was */
+    struct belay_slice fallback; /* empty: none */
 };
 
 /* Records that could not be written, told in the stream itself once it takes records again. */
@@ -44,9 +46,12 @@ struct belay_lost_event {
     int64_t records; /* since the last such record, or the start */
 };
 
-/* Writes at most `capacity` bytes with the closing newline; returns the length, or 0 when it does not fit. */
-size_t belay_attempt_event_encode(const struct belay_attempt_event *event, char *out, size_t capacity);
-size_t belay_operation_event_encode(const struct belay_operation_event *event, char *out, size_t capacity);
+/* Writes at most `capacity` bytes with the closing newline; returns the length, or 0 when it does
+ * not fit. */
+size_t belay_attempt_event_encode(const struct belay_attempt_event *event, char *out,
+                                  size_t capacity);
+size_t belay_operation_event_encode(const struct belay_operation_event *event, char *out,
+                                    size_t capacity);
 size_t belay_lost_event_encode(const struct belay_lost_event *event, char *out, size_t capacity);
 
 #ifdef __cplusplus

@@ -1,12 +1,14 @@
-/* hold.h: a target's "not before", as its Retry-After said, and the paced release after it (semantics 6).
+/* hold.h: a target's "not before", as its Retry-After said, and the paced release after it
+ * (semantics 6).
  *
  * Guarantees:
- *   - while a hold lasts nobody passes, and it lasts min(hint, max) from the latest hint that prolonged it;
+ *   - while a hold lasts nobody passes, and it lasts min(hint, max) from the latest hint that
+ * prolonged it;
  *   - a hint never shortens a hold;
- *   - who asks during a hold is given a ticket: an instant of its own, `pace` after the one before, in the order of
- *     asking; so waiters are let go one by one and not together.
- * A ticket costs nothing when it is not used. A longer hold makes the tickets of a shorter one void.
- * Thread rule: the owner's lock; no shared state of its own.
+ *   - who asks during a hold is given a ticket: an instant of its own, `pace` after the one before,
+ * in the order of asking; so waiters are let go one by one and not together. A ticket costs nothing
+ * when it is not used. A longer hold makes the tickets of a shorter one void. Thread rule: the
+ * owner's lock; no shared state of its own.
  */
 #ifndef BELAY_HOLD_H
 #define BELAY_HOLD_H
@@ -39,14 +41,14 @@ struct belay_hold_ticket {
 
 void belay_hold_init(struct belay_hold *hold);
 /* A 429 or 503 came with a hint (>= 0). */
-void belay_hold_on_hint(struct belay_hold *hold, const struct belay_hold_config *config, struct belay_instant now,
-                        struct belay_span hint);
+void belay_hold_on_hint(struct belay_hold *hold, const struct belay_hold_config *config,
+                        struct belay_instant now, struct belay_span hint);
 /* When the bearer of `ticket` may pass; <= now: at once. Takes nothing. */
 struct belay_instant belay_hold_next_at(const struct belay_hold *hold, struct belay_instant now,
                                         const struct belay_hold_ticket *ticket);
 /* The caller will wait until next_at, which was later than now: the ticket is for that instant. */
-void belay_hold_take(struct belay_hold *hold, const struct belay_hold_config *config, struct belay_instant now,
-                     struct belay_hold_ticket *ticket);
+void belay_hold_take(struct belay_hold *hold, const struct belay_hold_config *config,
+                     struct belay_instant now, struct belay_hold_ticket *ticket);
 
 #ifdef __cplusplus
 }

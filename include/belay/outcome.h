@@ -1,10 +1,11 @@
-/* outcome.h: the closed vocabularies: what was seen of an attempt, and the words a decision is given in.
+/* outcome.h: the closed vocabularies: what was seen of an attempt, and the words a decision is
+ * given in.
  *
- * Every enum has one `_name` function; its words are the ones that stand in events, metrics and documents.
- * A new word is a new version of the event contract. `_name` never returns NULL for a listed value and
- * returns NULL for anything else. `_parse` accepts exactly those words,
- * but not `none`, which stands for "there is none" and in no input.
- * Thread rule: pure values and constant strings.
+ * Every enum has one `_name` function; its words are the ones that stand in events, metrics and
+ * documents. A new word is a new version of the event contract. `_name` never returns NULL for a
+ * listed value and returns NULL for anything else. `_parse` accepts exactly those words, but not
+ * `none`, which stands for "there is none" and in no input. Thread rule: pure values and constant
+ * strings.
  */
 #ifndef BELAY_OUTCOME_H
 #define BELAY_OUTCOME_H
@@ -43,7 +44,8 @@ enum belay_phase {
     BELAY_PHASE_COUNT
 };
 
-/* What is known about the request's way: UNSENT only when our own writes accepted zero bytes of it. */
+/* What is known about the request's way: UNSENT only when our own writes accepted zero bytes of it.
+ */
 enum belay_sent { BELAY_UNSENT, BELAY_SENT, BELAY_ANSWERED, BELAY_SENT_COUNT };
 
 enum belay_decision {
@@ -58,7 +60,8 @@ enum belay_decision {
     BELAY_DECISION_COUNT
 };
 
-/* Why an operation ended without a call (semantics 2). BAD_REQUEST: the caller's bytes were no request. */
+/* Why an operation ended without a call (semantics 2). BAD_REQUEST: the caller's bytes were no
+ * request. */
 enum belay_terminal {
     BELAY_TERMINAL_NONE,
     BELAY_TERMINAL_DEADLINE_EXCEEDED,
@@ -75,20 +78,20 @@ enum belay_terminal {
 
 /* One word a rule of semantics 3 (and 5a, 7); what an attempt event's `reason` says. */
 enum belay_reason {
-    BELAY_REASON_SUCCESS,          /* rule 1: 2xx */
-    BELAY_REASON_ANSWER_STARTED,   /* rule 2: bytes of the answer were passed on */
-    BELAY_REASON_EFFECT_UNKNOWN,   /* rule 3: sent, no final status, not replay-safe */
-    BELAY_REASON_GATEWAY_UNKNOWN,  /* rule 3: 502 or 504 from somebody in between, not replay-safe */
-    BELAY_REASON_NOT_REPEATABLE,   /* rule 4: repeating gives the same */
-    BELAY_REASON_NOT_REPLAY_SAFE,  /* rule 4: repeatable, but neither replay-safe nor unsent */
-    BELAY_REASON_RETRY_OWNED,      /* section 7: the request came marked; another level retries */
-    BELAY_REASON_NO_TIME,          /* rule 5: the wait does not fit in what remains */
-    BELAY_REASON_NO_ATTEMPTS,      /* rule 6 */
-    BELAY_REASON_NO_BUDGET,        /* rule 7 */
+    BELAY_REASON_SUCCESS,         /* rule 1: 2xx */
+    BELAY_REASON_ANSWER_STARTED,  /* rule 2: bytes of the answer were passed on */
+    BELAY_REASON_EFFECT_UNKNOWN,  /* rule 3: sent, no final status, not replay-safe */
+    BELAY_REASON_GATEWAY_UNKNOWN, /* rule 3: 502 or 504 from somebody in between, not replay-safe */
+    BELAY_REASON_NOT_REPEATABLE,  /* rule 4: repeating gives the same */
+    BELAY_REASON_NOT_REPLAY_SAFE, /* rule 4: repeatable, but neither replay-safe nor unsent */
+    BELAY_REASON_RETRY_OWNED,     /* section 7: the request came marked; another level retries */
+    BELAY_REASON_NO_TIME,         /* rule 5: the wait does not fit in what remains */
+    BELAY_REASON_NO_ATTEMPTS,     /* rule 6 */
+    BELAY_REASON_NO_BUDGET,       /* rule 7 */
     BELAY_REASON_BREAKER_NOT_CLOSED, /* rule 8 */
-    BELAY_REASON_BACKOFF,          /* rule 9: retry after our own wait */
-    BELAY_REASON_RETRY_AFTER,      /* rule 9: retry after the server's hint */
-    BELAY_REASON_STALE_CONNECTION, /* section 5a: again at once on a fresh connection */
+    BELAY_REASON_BACKOFF,            /* rule 9: retry after our own wait */
+    BELAY_REASON_RETRY_AFTER,        /* rule 9: retry after the server's hint */
+    BELAY_REASON_STALE_CONNECTION,   /* section 5a: again at once on a fresh connection */
     BELAY_REASON_COUNT
 };
 
@@ -101,7 +104,12 @@ enum belay_outcome_class {
     BELAY_CLASS_COUNT
 };
 
-enum belay_wait_source { BELAY_WAIT_NONE, BELAY_WAIT_BACKOFF, BELAY_WAIT_RETRY_AFTER, BELAY_WAIT_COUNT };
+enum belay_wait_source {
+    BELAY_WAIT_NONE,
+    BELAY_WAIT_BACKOFF,
+    BELAY_WAIT_RETRY_AFTER,
+    BELAY_WAIT_COUNT
+};
 
 /* What an outcome says of its recipient's health, as the breaker counts it (semantics 8). */
 enum belay_health {
@@ -113,18 +121,24 @@ enum belay_health {
 };
 
 /* What became of a write (semantics 2). */
-enum belay_effect { BELAY_EFFECT_NOT_A_WRITE, BELAY_EFFECT_DONE, BELAY_EFFECT_NONE, BELAY_EFFECT_UNKNOWN };
+enum belay_effect {
+    BELAY_EFFECT_NOT_A_WRITE,
+    BELAY_EFFECT_DONE,
+    BELAY_EFFECT_NONE,
+    BELAY_EFFECT_UNKNOWN
+};
 
 /* What one attempt came to. Either status is 100..599 and error NONE, or status 0 and error set. */
 struct belay_outcome {
     int status;
     enum belay_error_class error;
-    enum belay_phase phase;     /* NONE with a status */
+    enum belay_phase phase; /* NONE with a status */
     enum belay_sent sent;
-    bool answer_started;        /* bytes of this answer were already given to the caller */
-    bool stale;                 /* section 5a: reused connection, bytes accepted, no answer byte */
-    bool has_retry_after;       /* the server gave a hint that parsed */
-    int64_t retry_after_ms;     /* >= 0, uncapped (a span would end at 292 years); only with has_retry_after */
+    bool answer_started;    /* bytes of this answer were already given to the caller */
+    bool stale;             /* section 5a: reused connection, bytes accepted, no answer byte */
+    bool has_retry_after;   /* the server gave a hint that parsed */
+    int64_t retry_after_ms; /* >= 0, uncapped (a span would end at 292 years); only with
+                               has_retry_after */
 };
 
 const char *belay_error_class_name(enum belay_error_class value);
@@ -136,7 +150,8 @@ const char *belay_reason_name(enum belay_reason value);
 const char *belay_outcome_class_name(enum belay_outcome_class value);
 const char *belay_wait_source_name(enum belay_wait_source value);
 
-/* Each returns true and sets *out for a listed word of `length` bytes; else false, *out untouched. */
+/* Each returns true and sets *out for a listed word of `length` bytes; else false, *out untouched.
+ */
 bool belay_error_class_parse(const char *word, size_t length, enum belay_error_class *out);
 bool belay_phase_parse(const char *word, size_t length, enum belay_phase *out);
 bool belay_sent_parse(const char *word, size_t length, enum belay_sent *out);

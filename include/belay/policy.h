@@ -22,20 +22,20 @@ struct belay_policy {
     struct belay_span silence_timeout_for; /* [5 s] between bytes */
     struct belay_span attempt_timeout_for; /* [0: none] */
     uint32_t attempts_max;                 /* [3] >= 1 */
-    bool retry_unsafe_refusals;            /* [false] 429 and 503 to a request that is not replay-safe may be
-                                              repeated: the route declares that they started nothing */
-    bool retry_when_owned;                 /* [false] retry although the request came marked as owned */
+    bool retry_unsafe_refusals; /* [false] 429 and 503 to a request that is not replay-safe may be
+                                   repeated: the route declares that they started nothing */
+    bool retry_when_owned;      /* [false] retry although the request came marked as owned */
     struct belay_backoff_config backoff;
     struct belay_retry_on retry_on;
-    struct belay_budget_config budget;     /* of the target; a route does not change them */
+    struct belay_budget_config budget; /* of the target; a route does not change them */
     struct belay_breaker_config breaker;
     struct belay_bulkhead_config bulkhead;
     struct belay_quota_config quota;
     struct belay_hold_config hold;
-    size_t replay_buffer_bytes_max;        /* [256 KiB] request bodies up to this are kept for a repeat */
-    size_t held_answer_bytes_max;          /* [16 KiB] of a repeatable answer kept while waiting */
-    struct belay_span idle_for;            /* [4 s] keep_alive.idle */
-    uint32_t idle_max;                     /* [256] keep_alive.max */
+    size_t replay_buffer_bytes_max; /* [256 KiB] request bodies up to this are kept for a repeat */
+    size_t held_answer_bytes_max;   /* [16 KiB] of a repeatable answer kept while waiting */
+    struct belay_span idle_for;     /* [4 s] keep_alive.idle */
+    uint32_t idle_max;              /* [256] keep_alive.max */
 };
 
 /* Every default of semantics 4 to 9 (network: local). */

@@ -1,4 +1,5 @@
-/* slice.h: bytes that somebody else owns: a pointer and a length, never NUL-terminated by promise. */
+/* slice.h: bytes that somebody else owns: a pointer and a length, never NUL-terminated by promise.
+ */
 #ifndef BELAY_SLICE_H
 #define BELAY_SLICE_H
 

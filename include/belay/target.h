@@ -1,10 +1,10 @@
 /* target.h: the policies that all calls to one recipient share, under one short lock.
  *
- * A target owns the pure state of budget, breaker, hold, quota and bulkhead. Operations ask it through
- * `belay_operation_admit`, `_record` and `_finish` (operation.h); nobody else changes that state.
- * Limits mean what they say whatever the number of threads.
- * Thread rule: every function may be called from any thread. `now` may come from different threads' clocks:
- * the target clamps it to the latest it has seen. No function blocks longer than the lock, none allocates.
+ * A target owns the pure state of budget, breaker, hold, quota and bulkhead. Operations ask it
+ * through `belay_operation_admit`, `_record` and `_finish` (operation.h); nobody else changes that
+ * state. Limits mean what they say whatever the number of threads. Thread rule: every function may
+ * be called from any thread. `now` may come from different threads' clocks: the target clamps it to
+ * the latest it has seen. No function blocks longer than the lock, none allocates.
  */
 #ifndef BELAY_TARGET_H
 #define BELAY_TARGET_H
@@ -17,11 +17,12 @@ extern "C" {
 
 struct belay_target;
 
-/* One that waits for a bulkhead slot or for its turn in the quota. Embedded in the operation; `wake` is called
- * without the lock held, from the thread that released the slot, once for a stay in the queue (QUEUED answers that
- * follow each other without an ADMITTED, WAIT or REFUSED between): the owner must then ask `belay_operation_admit`
- * again from its own thread. `wake` only passes the word on (a post to that thread): it must not call into the
- * library. When admit, cancel or finish have returned, no `wake` for an earlier answer is running or will come. */
+/* One that waits for a bulkhead slot or for its turn in the quota. Embedded in the operation;
+ * `wake` is called without the lock held, from the thread that released the slot, once for a stay
+ * in the queue (QUEUED answers that follow each other without an ADMITTED, WAIT or REFUSED
+ * between): the owner must then ask `belay_operation_admit` again from its own thread. `wake` only
+ * passes the word on (a post to that thread): it must not call into the library. When admit, cancel
+ * or finish have returned, no `wake` for an earlier answer is running or will come. */
 struct belay_waiter {
     struct belay_waiter *next, *prev; /* private */
     int place;                        /* private: the queue it stands in */
@@ -41,31 +42,34 @@ struct belay_claim {
 
 /* Counters since init, and the state now; a snapshot taken under the lock. */
 struct belay_target_stats {
-    uint64_t operations;  /* first attempts sent */
-    uint64_t retries;     /* retries sent (stale repeats included) */
+    uint64_t operations; /* first attempts sent */
+    uint64_t retries;    /* retries sent (stale repeats included) */
     uint64_t attempts;
-    uint64_t refused_breaker, refused_hold, refused_quota, refused_bulkhead, refused_budget, refused_deadline;
+    uint64_t refused_breaker, refused_hold, refused_quota, refused_bulkhead, refused_budget,
+        refused_deadline;
     uint64_t breaker_opened;
     uint64_t too_many_requests; /* 429 seen */
     uint64_t in_flight_ms;      /* sum of attempt durations: concurrency = its rate / 1000 */
     uint32_t in_flight, in_flight_peak;
-    uint32_t waiting;     /* for a slot or for the quota */
-    int breaker_state;          /* enum belay_breaker_state */
+    uint32_t waiting;  /* for a slot or for the quota */
+    int breaker_state; /* enum belay_breaker_state */
 };
 
 /* Bytes and alignment to reserve for a target; it is opaque. */
 size_t belay_target_size(void);
-/* Fills `memory` (belay_target_size() bytes, aligned for any type) and returns it as a target. Copies the
- * policy's target-wide parts (budget, breaker, bulkhead, quota, hold). `seed` starts the dice of the
- * breaker's jitter. */
-struct belay_target *belay_target_init(void *memory, const struct belay_policy *policy, uint64_t seed);
+/* Fills `memory` (belay_target_size() bytes, aligned for any type) and returns it as a target.
+ * Copies the policy's target-wide parts (budget, breaker, bulkhead, quota, hold). `seed` starts the
+ * dice of the breaker's jitter. */
+struct belay_target *belay_target_init(void *memory, const struct belay_policy *policy,
+                                       uint64_t seed);
 /* No operation may be using it. The memory stays the caller's. */
 void belay_target_deinit(struct belay_target *target);
-/* The recipient said (RateLimit fields) that `left` calls may be made in the next `reset_for`: lowers the pace of
- * the quota, if there is one. */
+/* The recipient said (RateLimit fields) that `left` calls may be made in the next `reset_for`:
+ * lowers the pace of the quota, if there is one. */
 void belay_target_on_limit(struct belay_target *target, struct belay_instant now, uint64_t left,
                            struct belay_span reset_for);
-void belay_target_stats(struct belay_target *target, struct belay_instant now, struct belay_target_stats *out);
+void belay_target_stats(struct belay_target *target, struct belay_instant now,
+                        struct belay_target_stats *out);
 
 #ifdef __cplusplus
 }

@@ -1,9 +1,9 @@
 /* time.h: instants, wall times and spans as distinct types, with saturating arithmetic.
  *
- * Units: int64 nanoseconds everywhere. An instant is a point on one process's monotonic clock; a wall time
- * counts from the Unix epoch (UTC) and serves correlation and HTTP dates only; a span is a difference.
- * No function here reads a clock. Every operation saturates at the type's ends instead of wrapping.
- * Thread rule: pure values, no shared state.
+ * Units: int64 nanoseconds everywhere. An instant is a point on one process's monotonic clock; a
+ * wall time counts from the Unix epoch (UTC) and serves correlation and HTTP dates only; a span is
+ * a difference. No function here reads a clock. Every operation saturates at the type's ends
+ * instead of wrapping. Thread rule: pure values, no shared state.
  */
 #ifndef BELAY_TIME_H
 #define BELAY_TIME_H
@@ -61,7 +61,8 @@ static inline struct belay_instant belay_instant_add(struct belay_instant t, str
 }
 
 /* `end` - `start`; negative when end is earlier. */
-static inline struct belay_span belay_instant_since(struct belay_instant end, struct belay_instant start)
+static inline struct belay_span belay_instant_since(struct belay_instant end,
+                                                    struct belay_instant start)
 {
     struct belay_span d = {belay_ns_sub(end.ns, start.ns)};
     return d;

@@ -18,7 +18,8 @@ struct admin {
 
 static const char plain_text[] = "text/plain; charset=utf-8";
 
-static void answer(struct server_exchange *exchange, int status, const char *type, struct belay_slice body)
+static void answer(struct server_exchange *exchange, int status, const char *type,
+                   struct belay_slice body)
 {
     server_answer_begin(exchange, status, belay_slice_z(http1_reason_phrase(status)));
     server_answer_field(exchange, TEXT("Content-Type"), belay_slice_z(type));
@@ -93,7 +94,8 @@ static void on_request(void *owner, struct server_exchange *exchange)
 }
 
 /* Every request is answered at once: nothing else is ever told of it. */
-static void on_body(void *owner, struct server_exchange *exchange, struct belay_slice piece, bool end)
+static void on_body(void *owner, struct server_exchange *exchange, struct belay_slice piece,
+                    bool end)
 {
     (void)owner;
     (void)exchange;
@@ -114,17 +116,22 @@ static void on_gone(void *owner, struct server_exchange *exchange, const struct 
     (void)error;
 }
 
-static void on_bad_request(void *owner, const struct http1_error *error, struct belay_instant began_at)
+static void on_bad_request(void *owner, const struct http1_error *error,
+                           struct belay_instant began_at)
 {
     (void)owner;
     (void)error;
     (void)began_at;
 }
 
-struct admin *admin_create(struct rt *rt, void (*snapshot)(void *owner, struct admin_snapshot *out), void *owner)
+struct admin *admin_create(struct rt *rt, void (*snapshot)(void *owner, struct admin_snapshot *out),
+                           void *owner)
 {
-    static const struct server_handler handler = {.request = on_request, .body = on_body, .writable = on_writable,
-                                                  .gone = on_gone, .bad_request = on_bad_request};
+    static const struct server_handler handler = {.request = on_request,
+                                                  .body = on_body,
+                                                  .writable = on_writable,
+                                                  .gone = on_gone,
+                                                  .bad_request = on_bad_request};
     struct server_limits limits = {
         .http1 = http1_limits_default(),
         .head_for = {5 * BELAY_NS_PER_S},

@@ -2,11 +2,11 @@
  *
  *   GET /livez    200 while the loop turns
  *   GET /readyz   200, or 503 from admin_announce_drain on
- *   GET /metrics  the Prometheus text format 0.0.4; labels are names of listeners and targets, never ids
- *   GET /targets  the targets' counters and states as JSON
+ *   GET /metrics  the Prometheus text format 0.0.4; labels are names of listeners and targets,
+ * never ids GET /targets  the targets' counters and states as JSON
  *
- * Belongs to one worker's thread. What it tells comes as a snapshot of plain values from the callback, asked for once
- * a request.
+ * Belongs to one worker's thread. What it tells comes as a snapshot of plain values from the
+ * callback, asked for once a request.
  */
 #ifndef ADMIN_ADMIN_H
 #define ADMIN_ADMIN_H
@@ -40,12 +40,14 @@ struct admin_snapshot {
 };
 
 /* `snapshot` fills *out, which is zero. NULL: no memory. */
-struct admin *admin_create(struct rt *rt, void (*snapshot)(void *owner, struct admin_snapshot *out), void *owner);
+struct admin *admin_create(struct rt *rt, void (*snapshot)(void *owner, struct admin_snapshot *out),
+                           void *owner);
 /* False, and *error, when the address cannot be had. */
 bool admin_listen(struct admin *admin, const struct rt_addr *addr, const char **error)
     __attribute__((warn_unused_result));
 void admin_addr(const struct admin *admin, struct rt_addr *out);
-void admin_announce_drain(struct admin *admin); /* semantics 16: readiness fails at once; all else goes on */
-void admin_destroy(struct admin *admin);        /* not from inside a callback */
+void admin_announce_drain(
+    struct admin *admin); /* semantics 16: readiness fails at once; all else goes on */
+void admin_destroy(struct admin *admin); /* not from inside a callback */
 
 #endif

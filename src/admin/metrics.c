@@ -15,10 +15,12 @@ struct metric {
 #define NUMBER(type, field) offsetof(type, field), sizeof(((type *)0)->field)
 
 static const struct metric listener_metrics[] = {
-    {"belay_requests_total", "Requests that became an operation.", COUNTER, NUMBER(struct proxy_stats, requests)},
-    {"belay_bad_requests_total", "Inputs that were no request, answered 4xx or 5xx and closed.", COUNTER,
-     NUMBER(struct proxy_stats, bad_requests)},
-    {"belay_unrouted_total", "Requests that no route takes.", COUNTER, NUMBER(struct proxy_stats, unrouted)},
+    {"belay_requests_total", "Requests that became an operation.", COUNTER,
+     NUMBER(struct proxy_stats, requests)},
+    {"belay_bad_requests_total", "Inputs that were no request, answered 4xx or 5xx and closed.",
+     COUNTER, NUMBER(struct proxy_stats, bad_requests)},
+    {"belay_unrouted_total", "Requests that no route takes.", COUNTER,
+     NUMBER(struct proxy_stats, unrouted)},
     {"belay_answers_passed_on_total", "Answers of a target given to the client whole.", COUNTER,
      NUMBER(struct proxy_stats, passed_on)},
     {"belay_honest_errors_total", "Problem documents given in place of an answer.", COUNTER,
@@ -31,17 +33,20 @@ static const struct metric listener_metrics[] = {
      NUMBER(struct proxy_stats, deadlines_ignored)},
     {"belay_overloaded_total", "Requests answered 503 for want of memory.", COUNTER,
      NUMBER(struct proxy_stats, overloaded)},
-    {"belay_running_operations", "Operations under way.", GAUGE, NUMBER(struct proxy_stats, running)},
+    {"belay_running_operations", "Operations under way.", GAUGE,
+     NUMBER(struct proxy_stats, running)},
     {"belay_connections_accepted_total", "Inbound connections taken.", COUNTER,
      NUMBER(struct proxy_stats, server.accepted)},
-    {"belay_connections_refused_total", "Inbound connections over the limit, answered 503.", COUNTER,
-     NUMBER(struct proxy_stats, server.refused_full)},
-    {"belay_head_timeouts_total", "Clients cut because the head of their request took too long.", COUNTER,
-     NUMBER(struct proxy_stats, server.head_timeouts)},
-    {"belay_silent_clients_total", "Clients cut because they neither sent nor took anything.", COUNTER,
-     NUMBER(struct proxy_stats, server.silent_clients)},
-    {"belay_connections", "Inbound connections open.", GAUGE, NUMBER(struct proxy_stats, server.connections)},
-    {"belay_connections_idle", "Inbound connections between requests.", GAUGE, NUMBER(struct proxy_stats, server.idle)},
+    {"belay_connections_refused_total", "Inbound connections over the limit, answered 503.",
+     COUNTER, NUMBER(struct proxy_stats, server.refused_full)},
+    {"belay_head_timeouts_total", "Clients cut because the head of their request took too long.",
+     COUNTER, NUMBER(struct proxy_stats, server.head_timeouts)},
+    {"belay_silent_clients_total", "Clients cut because they neither sent nor took anything.",
+     COUNTER, NUMBER(struct proxy_stats, server.silent_clients)},
+    {"belay_connections", "Inbound connections open.", GAUGE,
+     NUMBER(struct proxy_stats, server.connections)},
+    {"belay_connections_idle", "Inbound connections between requests.", GAUGE,
+     NUMBER(struct proxy_stats, server.idle)},
     {"belay_upstream_connects_total", "Outbound connections made.", COUNTER,
      NUMBER(struct proxy_stats, clients.connects)},
     {"belay_upstream_reuses_total", "Attempts on a kept outbound connection.", COUNTER,
@@ -50,7 +55,8 @@ static const struct metric listener_metrics[] = {
      NUMBER(struct proxy_stats, clients.stale)},
     {"belay_upstream_discarded_total", "Outbound connections given up before their end.", COUNTER,
      NUMBER(struct proxy_stats, clients.discarded)},
-    {"belay_upstream_connections", "Outbound connections open.", GAUGE, NUMBER(struct proxy_stats, clients.open)},
+    {"belay_upstream_connections", "Outbound connections open.", GAUGE,
+     NUMBER(struct proxy_stats, clients.open)},
     {"belay_upstream_connections_idle", "Outbound connections kept for reuse.", GAUGE,
      NUMBER(struct proxy_stats, clients.idle)},
 };
@@ -58,7 +64,8 @@ static const struct metric listener_metrics[] = {
 static const struct metric target_metrics[] = {
     {"belay_operations_total", "Operations whose first attempt was sent.", COUNTER,
      NUMBER(struct belay_target_stats, operations)},
-    {"belay_attempts_total", "Attempts sent.", COUNTER, NUMBER(struct belay_target_stats, attempts)},
+    {"belay_attempts_total", "Attempts sent.", COUNTER,
+     NUMBER(struct belay_target_stats, attempts)},
     {"belay_retries_total", "Retries sent.", COUNTER, NUMBER(struct belay_target_stats, retries)},
     {"belay_refused_deadline_total", "Attempts not made: no time was left.", COUNTER,
      NUMBER(struct belay_target_stats, refused_deadline)},
@@ -74,11 +81,13 @@ static const struct metric target_metrics[] = {
      NUMBER(struct belay_target_stats, refused_budget)},
     {"belay_breaker_opened_total", "Times the breaker opened.", COUNTER,
      NUMBER(struct belay_target_stats, breaker_opened)},
-    {"belay_breaker_state", "0 closed, 1 open, 2 half-open.", GAUGE, NUMBER(struct belay_target_stats, breaker_state)},
+    {"belay_breaker_state", "0 closed, 1 open, 2 half-open.", GAUGE,
+     NUMBER(struct belay_target_stats, breaker_state)},
     {"belay_too_many_requests_total", "Answers 429 seen.", COUNTER,
      NUMBER(struct belay_target_stats, too_many_requests)},
-    {"belay_in_flight_milliseconds_total", "Sum of the attempts' durations; its rate / 1000 is the concurrency.",
-     COUNTER, NUMBER(struct belay_target_stats, in_flight_ms)},
+    {"belay_in_flight_milliseconds_total",
+     "Sum of the attempts' durations; its rate / 1000 is the concurrency.", COUNTER,
+     NUMBER(struct belay_target_stats, in_flight_ms)},
     {"belay_in_flight", "Attempts under way.", GAUGE, NUMBER(struct belay_target_stats, in_flight)},
     {"belay_in_flight_peak", "The most attempts that were ever under way.", GAUGE,
      NUMBER(struct belay_target_stats, in_flight_peak)},
@@ -88,12 +97,14 @@ static const struct metric target_metrics[] = {
 
 static const struct metric process_metrics[] = {
     {"belay_workers", "Event loops.", GAUGE, NUMBER(struct admin_snapshot, workers)},
-    {"belay_reloads_total", "Configurations taken.", COUNTER, NUMBER(struct admin_snapshot, reloads)},
-    {"belay_reloads_refused_total", "Configurations refused because something in them was wrong.", COUNTER,
-     NUMBER(struct admin_snapshot, reloads_refused)},
+    {"belay_reloads_total", "Configurations taken.", COUNTER,
+     NUMBER(struct admin_snapshot, reloads)},
+    {"belay_reloads_refused_total", "Configurations refused because something in them was wrong.",
+     COUNTER, NUMBER(struct admin_snapshot, reloads_refused)},
     {"belay_event_bytes_total", "Bytes of events written.", COUNTER,
      NUMBER(struct admin_snapshot, sink.written_bytes)},
-    {"belay_event_writes_total", "Writes of events.", COUNTER, NUMBER(struct admin_snapshot, sink.writes)},
+    {"belay_event_writes_total", "Writes of events.", COUNTER,
+     NUMBER(struct admin_snapshot, sink.writes)},
     {"belay_events_lost_total", "Records that could not be written.", COUNTER,
      NUMBER(struct admin_snapshot, sink.lost)},
     {"belay_event_failures_total", "Writes of events that failed.", COUNTER,
@@ -127,7 +138,8 @@ static void put_number(struct page *page, uint64_t value)
     put_bytes(page, belay_slice(text, (size_t)length));
 }
 
-/* The escapes that a label's value and a JSON string have in common; control bytes have no place in a name. */
+/* The escapes that a label's value and a JSON string have in common; control bytes have no place in
+ * a name. */
 static void put_escaped(struct page *page, struct belay_slice text)
 {
     for (size_t i = 0; i < text.length; i++) {
@@ -162,8 +174,8 @@ static void put_head(struct page *page, const struct metric *metric)
     put(page, metric->kind == COUNTER ? " counter\n" : " gauge\n");
 }
 
-static void put_sample(struct page *page, const struct metric *metric, const char *label, struct belay_slice name,
-                       const void *stats)
+static void put_sample(struct page *page, const struct metric *metric, const char *label,
+                       struct belay_slice name, const void *stats)
 {
     put(page, metric->name);
     if (label) {

@@ -6,7 +6,9 @@
 #include "base/buf.h"
 
 /* False at the buffer's limit or without memory; what stands in it is then of no use. */
-bool metrics_write(const struct admin_snapshot *snapshot, struct buf *out) __attribute__((warn_unused_result));
-bool metrics_write_targets(const struct admin_snapshot *snapshot, struct buf *out) __attribute__((warn_unused_result));
+bool metrics_write(const struct admin_snapshot *snapshot, struct buf *out)
+    __attribute__((warn_unused_result));
+bool metrics_write_targets(const struct admin_snapshot *snapshot, struct buf *out)
+    __attribute__((warn_unused_result));
 
 #endif

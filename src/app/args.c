@@ -16,7 +16,8 @@ static const struct arg *find(const struct arg *args, size_t count, struct belay
     return NULL;
 }
 
-static bool unknown(const char *command, const struct arg *args, size_t count, struct belay_slice name)
+static bool unknown(const char *command, const struct arg *args, size_t count,
+                    struct belay_slice name)
 {
     const char *names[ARGS_MAX];
     for (size_t i = 0; i < count && i < ARGS_MAX; i++) names[i] = args[i].name;
@@ -40,7 +41,8 @@ static bool take(char **argv, int argc, int *at, const struct arg *args, size_t 
     }
     bool lacks = !equals && *at + 1 >= argc;
     if (arg->flag || lacks) {
-        fprintf(stderr, "belay %s: %s %s\n", argv[0], arg->name, lacks ? "needs a value" : "takes no value");
+        fprintf(stderr, "belay %s: %s %s\n", argv[0], arg->name,
+                lacks ? "needs a value" : "takes no value");
         return false;
     }
     *arg->value = equals ? equals + 1 : argv[++*at];

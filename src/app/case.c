@@ -19,7 +19,8 @@ struct belay_policy case_policy_default(void)
     struct belay_policy policy = belay_policy_default();
     policy.attempts_max = 3;
     policy.deadline_for = belay_span_ms(400);
-    policy.backoff = (struct belay_backoff_config){BELAY_BACKOFF_CONSTANT, belay_span_ms(40), belay_span_ms(40)};
+    policy.backoff =
+        (struct belay_backoff_config){BELAY_BACKOFF_CONSTANT, belay_span_ms(40), belay_span_ms(40)};
     policy.reserve_for = belay_span_ms(0);
     return policy;
 }
@@ -55,10 +56,12 @@ static bool read_ids(const struct input *input, struct replay_case *out)
     if (!input_text(input, object, "", "target", &out->target)) return false;
     if (!out->operation_id) return input_fail(input, "", "operationId is missing");
     if (!event_id_valid(belay_slice_z(out->operation_id))) {
-        return input_fail(input, "operationId", "expected 1 to 128 letters, digits and - _ . : + = ~");
+        return input_fail(input, "operationId",
+                          "expected 1 to 128 letters, digits and - _ . : + = ~");
     }
     if (!out->method) return input_fail(input, "", "method is missing");
-    if (!is_token(out->method)) return input_fail(input, "method", "expected a method, such as GET");
+    if (!is_token(out->method))
+        return input_fail(input, "method", "expected a method, such as GET");
     if (out->target && (strlen(out->target) > 64 || !is_visible(out->target))) {
         return input_fail(input, "target", "expected 1 to 64 visible characters");
     }
@@ -73,9 +76,12 @@ static bool read_traits(const struct input *input, struct replay_case *out)
     if (!input_text(input, object, "", "idempotencyKey", &key)) return false;
     if (!input_text(input, object, "", "effect", &effect)) return false;
     if (!input_boolean(input, object, "", "idempotent", &traits->idempotent)) return false;
-    if (key && !is_visible(key)) return input_fail(input, "idempotencyKey", "expected 1 to 255 visible characters");
-    bool is_read = effect && strcmp(effect, "read") == 0, is_write = effect && strcmp(effect, "write") == 0;
-    if (effect && !is_read && !is_write) return input_fail(input, "effect", "expected \"read\" or \"write\"");
+    if (key && !is_visible(key))
+        return input_fail(input, "idempotencyKey", "expected 1 to 255 visible characters");
+    bool is_read = effect && strcmp(effect, "read") == 0,
+         is_write = effect && strcmp(effect, "write") == 0;
+    if (effect && !is_read && !is_write)
+        return input_fail(input, "effect", "expected \"read\" or \"write\"");
     traits->safe_method = belay_method_is_safe(belay_method_parse(belay_slice_z(out->method)));
     traits->keyed = key != NULL;
     traits->hold_key = 1; /* one route, where a hold is a route's */
@@ -88,8 +94,10 @@ static bool read_traits(const struct input *input, struct replay_case *out)
 static bool read_limits(const struct input *input, struct belay_policy *policy)
 {
     int64_t attempts = policy->attempts_max, deadline_ms = -1, wait_ms = -1;
-    if (!input_integer(input, input->object, "", "maxAttempts", 0, ATTEMPTS_MAX, &attempts)) return false;
-    if (!input_integer(input, input->object, "", "deadlineMs", 0, MS_MAX, &deadline_ms)) return false;
+    if (!input_integer(input, input->object, "", "maxAttempts", 0, ATTEMPTS_MAX, &attempts))
+        return false;
+    if (!input_integer(input, input->object, "", "deadlineMs", 0, MS_MAX, &deadline_ms))
+        return false;
     if (!input_integer(input, input->object, "", "backoffMs", 0, MS_MAX, &wait_ms)) return false;
     policy->attempts_max = (uint32_t)attempts;
     if (deadline_ms >= 0) policy->deadline_for = belay_span_ms(deadline_ms);
@@ -99,17 +107,21 @@ static bool read_limits(const struct input *input, struct belay_policy *policy)
     return true;
 }
 
-static bool read_policy(const struct input *input, const struct belay_policy *shared, struct replay_case *out)
+static bool read_policy(const struct input *input, const struct belay_policy *shared,
+                        struct replay_case *out)
 {
     const json_t *policy = json_object_get(input->object, "policy");
     out->policy = case_policy_default();
     if (shared) shared_take(shared, &out->policy);
-    if (policy && !json_is_null(policy) && !case_read_policy(input, policy, &out->policy)) return false;
+    if (policy && !json_is_null(policy) && !case_read_policy(input, policy, &out->policy))
+        return false;
     const char *changed = shared ? shared_difference(shared, &out->policy) : NULL;
     if (changed) {
         char path[INPUT_PATH_BYTES_MAX];
         input_path(path, "policy", changed);
-        return input_fail(input, path, "all operations of a target share it; an earlier one has set it otherwise");
+        return input_fail(
+            input, path,
+            "all operations of a target share it; an earlier one has set it otherwise");
     }
     return read_limits(input, &out->policy);
 }
@@ -131,8 +143,8 @@ static bool read_clock_and_dice(const struct input *input, struct replay_case *o
 
 /* ---- what is observed ---- */
 
-static bool read_error(const struct input *input, const json_t *object, const char *path, const char *word,
-                       struct belay_outcome *outcome)
+static bool read_error(const struct input *input, const json_t *object, const char *path,
+                       const char *word, struct belay_outcome *outcome)
 {
     static const char *const FIELDS[] = {"", "errorClass", "phase", "sent"};
     static const char *const EXPECTED[] = {
@@ -163,16 +175,21 @@ static bool read_outcome(const struct input *input, const json_t *object, const 
     outcome->retry_after_ms = hint_ms >= 0 ? hint_ms : 0;
     if (error) return read_error(input, object, path, error, outcome);
     if (!input_text(input, object, path, "sent", &sent)) return false;
-    bool contradicts = (sent && strcmp(sent, "answered") != 0) || json_is_string(json_object_get(object, "phase"));
-    if (contradicts) return input_fail(input, path, "an observation with a status is answered, and has no phase");
+    bool contradicts =
+        (sent && strcmp(sent, "answered") != 0) || json_is_string(json_object_get(object, "phase"));
+    if (contradicts)
+        return input_fail(input, path,
+                          "an observation with a status is answered, and has no phase");
     outcome->status = (int)status;
     outcome->sent = BELAY_ANSWERED;
     return true;
 }
 
-static bool read_observation(const struct input *input, const json_t *object, size_t index, struct observation *out)
+static bool read_observation(const struct input *input, const json_t *object, size_t index,
+                             struct observation *out)
 {
-    static const char *const KEYS[] = {"status", "errorClass", "elapsedMs", "retryAfterMs", "sent", "phase"};
+    static const char *const KEYS[] = {"status",       "errorClass", "elapsedMs",
+                                       "retryAfterMs", "sent",       "phase"};
     char path[INPUT_PATH_BYTES_MAX];
     input_element(path, "observations", index);
     if (!json_is_object(object)) return input_fail(input, path, "expected an object");
@@ -190,25 +207,29 @@ static bool read_observations(const struct input *input, struct replay_case *out
     if (!list || json_is_null(list)) return true;
     if (!json_is_array(list)) return input_fail(input, "observations", "expected an array");
     size_t count = json_array_size(list);
-    if (count > OBSERVATIONS_MAX) return input_fail(input, "observations", "more than %d", OBSERVATIONS_MAX);
+    if (count > OBSERVATIONS_MAX)
+        return input_fail(input, "observations", "more than %d", OBSERVATIONS_MAX);
     out->observations = calloc(count ? count : 1, sizeof out->observations[0]);
     if (!out->observations) return input_fail(input, "observations", "out of memory");
     out->observation_count = count;
     for (size_t i = 0; i < count; i++) {
-        if (!read_observation(input, json_array_get(list, i), i, &out->observations[i])) return false;
+        if (!read_observation(input, json_array_get(list, i), i, &out->observations[i]))
+            return false;
     }
     return true;
 }
 
-bool case_read(const struct input *input, const struct belay_policy *shared, struct replay_case *out)
+bool case_read(const struct input *input, const struct belay_policy *shared,
+               struct replay_case *out)
 {
-    static const char *const KEYS[] = {"operationId", "method", "maxAttempts", "deadlineMs", "backoffMs",
-                                       "observations", "policy", "seed", "idempotencyKey", "idempotent",
-                                       "effect", "target", "startMs"};
+    static const char *const KEYS[] = {
+        "operationId",  "method", "maxAttempts", "deadlineMs",     "backoffMs",
+        "observations", "policy", "seed",        "idempotencyKey", "idempotent",
+        "effect",       "target", "startMs"};
     *out = (struct replay_case){0};
     bool good = input_keys(input, input->object, "", KEYS, COUNT(KEYS)) && read_ids(input, out) &&
-                read_traits(input, out) && read_policy(input, shared, out) && read_clock_and_dice(input, out) &&
-                read_observations(input, out);
+                read_traits(input, out) && read_policy(input, shared, out) &&
+                read_clock_and_dice(input, out) && read_observations(input, out);
     if (!good) case_deinit(out);
     return good;
 }

@@ -58,8 +58,10 @@ static void print_summary(const char *file, const struct conf *conf)
     printf("; events to %s", to_stdout           ? "the standard output"
                              : conf->events_file ? conf->events_file
                                                  : "nowhere");
-    if (!conf->admin.host) puts("; no admin listener");
-    else printf("; admin on %s port %u\n", conf->admin.host, (unsigned)conf->admin.port);
+    if (!conf->admin.host)
+        puts("; no admin listener");
+    else
+        printf("; admin on %s port %u\n", conf->admin.host, (unsigned)conf->admin.port);
 }
 
 int app_check(int argc, char **argv)
@@ -78,8 +80,10 @@ int app_check(int argc, char **argv)
     struct conf *conf = NULL;
     enum conf_verdict verdict = conf_read(arguments.file, stderr, &conf);
     if (verdict != CONF_GOOD) return verdict == CONF_WRONG ? APP_NEGATIVE : APP_USAGE;
-    if (arguments.dump) conf_dump(conf, stdout);
-    else print_summary(arguments.file, conf);
+    if (arguments.dump)
+        conf_dump(conf, stdout);
+    else
+        print_summary(arguments.file, conf);
     conf_give(conf);
     return APP_DONE;
 }

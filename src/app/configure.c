@@ -1,7 +1,8 @@
 /* configure.c: a configuration is taken by all workers as a whole, or not at all (control.h).
  *
- * Addresses are reserved first, on the control loop, which does not turn meanwhile; the workers join the sockets, and
- * only when every one has, the old configuration goes. So a port in use, or no memory, changes nothing.
+ * Addresses are reserved first, on the control loop, which does not turn meanwhile; the workers
+ * join the sockets, and only when every one has, the old configuration goes. So a port in use, or
+ * no memory, changes nothing.
  */
 #include "app/control.h"
 #include "app/log.h"
@@ -9,8 +10,8 @@
 #include <stdlib.h>
 
 struct reservations {
-    struct rt_addr *addrs;           /* one for each listener */
-    struct rt_listener **listeners;  /* NULL where one is in service already */
+    struct rt_addr *addrs;          /* one for each listener */
+    struct rt_listener **listeners; /* NULL where one is in service already */
     size_t count;
 };
 
@@ -24,13 +25,15 @@ static void refuse(void *owner, struct rt_conn *conn)
 static void release(struct reservations *reserved)
 {
     for (size_t i = 0; i < reserved->count; i++) {
-        if (reserved->listeners && reserved->listeners[i]) rt_listener_close(reserved->listeners[i]);
+        if (reserved->listeners && reserved->listeners[i])
+            rt_listener_close(reserved->listeners[i]);
     }
     free(reserved->listeners);
     free(reserved->addrs);
 }
 
-/* How many listeners before this one are configured alike: asking for any free port, they stand for different ones. */
+/* How many listeners before this one are configured alike: asking for any free port, they stand for
+ * different ones. */
 static size_t alike_before(const struct conf *conf, size_t index)
 {
     const struct conf_address *listen = &conf->listeners[index].listen;
@@ -42,13 +45,14 @@ static size_t alike_before(const struct conf *conf, size_t index)
     return count;
 }
 
-static bool reserve(struct control *control, const struct conf *conf, size_t index, struct rt_addr *addr,
-                    struct rt_listener **listener)
+static bool reserve(struct control *control, const struct conf *conf, size_t index,
+                    struct rt_addr *addr, struct rt_listener **listener)
 {
     const struct conf_address *listen = &conf->listeners[index].listen;
     static const struct rt_listener_events events = {.accepted = refuse};
     const char *error = "no literal address";
-    if (worker_listens(&control->workers[0].worker, listen, alike_before(conf, index), addr)) return true;
+    if (worker_listens(&control->workers[0].worker, listen, alike_before(conf, index), addr))
+        return true;
     if (rt_addr_parse(belay_slice_z(listen->host), listen->port, addr)) {
         *listener = rt_listen(control->rt, addr, &events, NULL, &error);
     }
@@ -60,7 +64,8 @@ static bool reserve(struct control *control, const struct conf *conf, size_t ind
     return true;
 }
 
-static bool reserve_all(struct control *control, const struct conf *conf, struct reservations *reserved)
+static bool reserve_all(struct control *control, const struct conf *conf,
+                        struct reservations *reserved)
 {
     *reserved = (struct reservations){.count = conf->listener_count};
     reserved->addrs = calloc(conf->listener_count + 1, sizeof *reserved->addrs);
@@ -103,15 +108,16 @@ static void say_listeners(const struct conf *conf, const struct reservations *re
         if (!reserved->listeners[i]) continue;
         (void)rt_addr_format(&reserved->addrs[i], text);
         if (listener->route_count == 1) {
-            log_line("egress on http://%s to %s", text, conf->targets[listener->routes[0].target].name);
+            log_line("egress on http://%s to %s", text,
+                     conf->targets[listener->routes[0].target].name);
         } else {
             log_line("egress on http://%s, %zu routes", text, listener->route_count);
         }
     }
 }
 
-static void follow(struct control *control, const struct worker_plan *plan, struct belay_target **targets,
-                   const struct counters *counters)
+static void follow(struct control *control, const struct worker_plan *plan,
+                   struct belay_target **targets, const struct counters *counters)
 {
     counters_deinit(&control->counters);
     free(control->in_use);
@@ -160,8 +166,9 @@ static bool same_text(const char *a, const char *b)
 /* What is made once, at the start. */
 static void say_what_waits(const struct conf *old, const struct conf *new)
 {
-    bool same = same_text(old->events_file, new->events_file) && old->events_buffer_bytes == new->events_buffer_bytes &&
-                old->workers == new->workers && same_text(old->admin.host, new->admin.host) &&
+    bool same = same_text(old->events_file, new->events_file) &&
+                old->events_buffer_bytes == new->events_buffer_bytes &&
+                old->workers == new->workers &&same_text(old->admin.host, new->admin.host) &&
                 old->admin.port == new->admin.port && old->connections_max == new->connections_max;
     if (!same) log_line("events, workers, admin and connection limits change with the next start");
 }

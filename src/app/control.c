@@ -1,4 +1,5 @@
-/* control.c: starts the daemon's parts, and ends them without losing a request (control.h, semantics 16). */
+/* control.c: starts the daemon's parts, and ends them without losing a request (control.h,
+ * semantics 16). */
 #include "app/control.h"
 
 #include "app/log.h"
@@ -8,8 +9,9 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#define IDLE_FOR belay_span_ms(4000)   /* an idle connection waits so long for its last request */
-#define CUT_AFTER belay_span_ms(5000)  /* past the longest deadline there is no reason left to wait */
+#define IDLE_FOR belay_span_ms(4000) /* an idle connection waits so long for its last request */
+#define CUT_AFTER                                                                                  \
+    belay_span_ms(5000) /* past the longest deadline there is no reason left to wait */
 
 /* ---- the end ---- */
 
@@ -34,8 +36,10 @@ static void on_timer(struct rt_timer *timer)
     struct control *control = CONTAINER_OF(timer, struct control, timer);
     if (control->phase == CONTROL_GRACE) {
         control->phase = CONTROL_DRAINING;
-        arm(control, belay_span_add(belay_span_add(longest_deadline(control->conf), IDLE_FOR), CUT_AFTER));
-        for (uint32_t i = 0; i < control->worker_count; i++) worker_drain(&control->workers[i].worker, IDLE_FOR);
+        arm(control,
+            belay_span_add(belay_span_add(longest_deadline(control->conf), IDLE_FOR), CUT_AFTER));
+        for (uint32_t i = 0; i < control->worker_count; i++)
+            worker_drain(&control->workers[i].worker, IDLE_FOR);
         return;
     }
     control->cut = true;
@@ -49,7 +53,8 @@ static void on_stop(void *owner)
     control->phase = CONTROL_GRACE;
     log_line("stopping: running operations end, a second signal cuts them");
     if (control->admin) admin_announce_drain(control->admin);
-    for (uint32_t i = 0; i < control->worker_count; i++) worker_announce_drain(&control->workers[i].worker);
+    for (uint32_t i = 0; i < control->worker_count; i++)
+        worker_announce_drain(&control->workers[i].worker);
     arm(control, control->conf->drain_grace_for);
 }
 
@@ -97,8 +102,8 @@ static bool open_sink(struct control *control, const struct conf *conf)
 {
     const char *error;
     if (!conf->events_file) return true;
-    control->sink = event_sink_create(conf->events_file, conf->events_buffer_bytes, control->worker_count, log_text,
-                                      &error);
+    control->sink = event_sink_create(conf->events_file, conf->events_buffer_bytes,
+                                      control->worker_count, log_text, &error);
     if (!control->sink) {
         log_line("cannot write events to %s: %s", conf->events_file, error);
         return false;
@@ -143,7 +148,8 @@ static bool open_admin(struct control *control)
     bool good = control->admin && rt_addr_parse(belay_slice_z(listen->host), listen->port, &addr) &&
                 admin_listen(control->admin, &addr, &error);
     if (!good) {
-        log_line("cannot listen on %s port %u for admin: %s", listen->host, (unsigned)listen->port, error);
+        log_line("cannot listen on %s port %u for admin: %s", listen->host, (unsigned)listen->port,
+                 error);
         return false;
     }
     admin_addr(control->admin, &addr);
@@ -162,7 +168,8 @@ static bool start(struct control *control, struct conf *conf)
     }
     rt_timer_init(&control->timer, on_timer);
     if (!control_configure(control, conf) || !open_admin(control)) return false;
-    if (start_workers(control) && signals_start(&control->signals, control->rt, on_stop, on_reload, control)) {
+    if (start_workers(control) &&
+        signals_start(&control->signals, control->rt, on_stop, on_reload, control)) {
         return true;
     }
     log_line("no thread can be made");
@@ -180,7 +187,9 @@ static void release(struct control *control)
     counters_deinit(&control->counters);
     if (control->sink) {
         uint64_t untold = event_sink_destroy(control->sink);
-        if (untold) log_line("%llu event records were lost, unsaid in the file", (unsigned long long)untold);
+        if (untold)
+            log_line("%llu event records were lost, unsaid in the file",
+                     (unsigned long long)untold);
     }
     targets_deinit(&control->targets);
     free(control->in_use);

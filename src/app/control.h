@@ -1,4 +1,5 @@
-/* control.h: the daemon as a whole: its workers, its configuration, its end. Belongs to the main thread. */
+/* control.h: the daemon as a whole: its workers, its configuration, its end. Belongs to the main
+ * thread. */
 #ifndef APP_CONTROL_H
 #define APP_CONTROL_H
 
@@ -26,7 +27,7 @@ struct control {
     struct counters counters;     /* of conf's listeners and targets */
     struct admin *admin;          /* NULL: no admin listener */
     uint64_t reloads, reloads_refused;
-    struct event_sink *sink;      /* NULL: no events */
+    struct event_sink *sink; /* NULL: no events */
     struct control_worker *workers;
     uint32_t worker_count, drained_count;
     enum control_phase phase;
@@ -34,8 +35,9 @@ struct control {
     bool cut; /* the end did not wait for everything */
 };
 
-/* Starts everything; *control must stay where it is. False: what was wrong has been logged, nothing runs. `workers` 0:
- * as the configuration says. Takes the caller's reference of `conf`, also when it fails. */
+/* Starts everything; *control must stay where it is. False: what was wrong has been logged, nothing
+ * runs. `workers` 0: as the configuration says. Takes the caller's reference of `conf`, also when
+ * it fails. */
 bool control_start(struct control *control, const char *file, struct conf *conf, uint32_t workers)
     __attribute__((warn_unused_result));
 /* Until it is told to stop and everything has drained. */
@@ -46,9 +48,10 @@ bool control_end(struct control *control);
 /* gather.c: what the admin listener tells. */
 void control_gather(void *control, struct admin_snapshot *out);
 
-/* configure.c: all of `conf` is taken, or nothing of it, and why has been logged. The reference is the control's, if it
- * is taken. */
-bool control_configure(struct control *control, struct conf *conf) __attribute__((warn_unused_result));
+/* configure.c: all of `conf` is taken, or nothing of it, and why has been logged. The reference is
+ * the control's, if it is taken. */
+bool control_configure(struct control *control, struct conf *conf)
+    __attribute__((warn_unused_result));
 /* Reads the file again. */
 void control_reload(struct control *control);
 

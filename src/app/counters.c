@@ -5,7 +5,8 @@
 
 bool counters_init(struct counters *counters, const struct conf *conf, const struct rt_addr *addrs)
 {
-    *counters = (struct counters){.listener_count = conf->listener_count, .target_count = conf->target_count};
+    *counters = (struct counters){.listener_count = conf->listener_count,
+                                  .target_count = conf->target_count};
     counters->listeners = calloc(conf->listener_count + 1, sizeof *counters->listeners);
     counters->targets = calloc(conf->target_count + 1, sizeof *counters->targets);
     counters->names = calloc(conf->listener_count + 1, sizeof *counters->names);

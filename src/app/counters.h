@@ -13,7 +13,8 @@ struct counters {
     size_t listener_count, target_count;
 };
 
-/* `addrs`: one for each of conf.listeners. The names of targets are borrowed from `conf`. False without memory. */
+/* `addrs`: one for each of conf.listeners. The names of targets are borrowed from `conf`. False
+ * without memory. */
 bool counters_init(struct counters *counters, const struct conf *conf, const struct rt_addr *addrs)
     __attribute__((warn_unused_result));
 void counters_deinit(struct counters *counters);

@@ -1,4 +1,5 @@
-/* explain.c: `belay explain`: what belay makes of a field value or of an outcome, in words or as JSON. */
+/* explain.c: `belay explain`: what belay makes of a field value or of an outcome, in words or as
+ * JSON. */
 #include "app/app.h"
 #include "app/args.h"
 #include "app/observed.h"
@@ -17,14 +18,16 @@
 static void print_usage(FILE *out)
 {
     fputs("usage: belay explain retry-after VALUE [--now HTTP-DATE] [--json]\n"
-          "       belay explain outcome --method METHOD (--status STATUS | --error CLASS) [OPTION...] [--json]\n"
+          "       belay explain outcome --method METHOD (--status STATUS | --error CLASS) "
+          "[OPTION...] [--json]\n"
           "\n"
           "retry-after   how long belay waits for this value of a Retry-After field\n"
           "  --now DATE        as if it came then; the default is now\n"
           "outcome       what belay decides after a first attempt that came to this\n"
           "  --method METHOD   of the request\n"
           "  --status STATUS   of the answer, or\n"
-          "  --error CLASS     dns, refused, timeout, tls, reset, closed, protocol, too_large or cancelled\n"
+          "  --error CLASS     dns, refused, timeout, tls, reset, closed, protocol, too_large or "
+          "cancelled\n"
           "  --sent SENT       unsent, sent or answered: what is known of the request's way\n"
           "  --phase PHASE     dns, connect, tls, send, headers or body: where the error struck\n"
           "  --retry-after V   the answer had this Retry-After field\n"
@@ -35,7 +38,8 @@ static void print_usage(FILE *out)
           "  --owned           the request came marked as retried on another level\n"
           "  --json            one JSON object instead of a sentence\n"
           "\n"
-          "exit status: 0 valid, 1 not valid, 2 usage\n", out);
+          "exit status: 0 valid, 1 not valid, 2 usage\n",
+          out);
 }
 
 static int fail(const char *what, const char *value)
@@ -63,7 +67,8 @@ static void print_wait(int64_t ms)
     for (size_t i = 0; i < COUNT(UNITS); i++) {
         int64_t count = ms / UNITS[i].ms;
         if (count == 0) continue;
-        printf("%s%" PRId64 " %s%s", ms % UNITS[i].ms ? "about " : "", count, UNITS[i].name, count == 1 ? "" : "s");
+        printf("%s%" PRId64 " %s%s", ms % UNITS[i].ms ? "about " : "", count, UNITS[i].name,
+               count == 1 ? "" : "s");
         return;
     }
     printf("%" PRId64 " ms", ms);
@@ -121,7 +126,8 @@ static const char *decision_sentence(enum belay_decision decision)
     switch (decision) {
     case BELAY_DECISION_RETURN: return "returns the answer";
     case BELAY_DECISION_RETRY: return "tries again";
-    case BELAY_DECISION_CHECK_STATE: return "does not repeat it but asks for the state, or says that it is unknown";
+    case BELAY_DECISION_CHECK_STATE:
+        return "does not repeat it but asks for the state, or says that it is unknown";
     case BELAY_DECISION_STOP: return "stops, and passes on what it has";
     case BELAY_DECISION_DEADLINE_EXCEEDED: return "gives up at once";
     default: return "gives up";
@@ -131,10 +137,13 @@ static const char *decision_sentence(enum belay_decision decision)
 static const char *const REASONS[BELAY_REASON_COUNT] = {
     [BELAY_REASON_SUCCESS] = "the status is 2xx",
     [BELAY_REASON_ANSWER_STARTED] = "bytes of the answer were already passed on",
-    [BELAY_REASON_EFFECT_UNKNOWN] = "the request was sent, no final status came, and a repeat could do it twice",
-    [BELAY_REASON_GATEWAY_UNKNOWN] = "the status comes from somebody in between, and a repeat could do it twice",
+    [BELAY_REASON_EFFECT_UNKNOWN] =
+        "the request was sent, no final status came, and a repeat could do it twice",
+    [BELAY_REASON_GATEWAY_UNKNOWN] =
+        "the status comes from somebody in between, and a repeat could do it twice",
     [BELAY_REASON_NOT_REPEATABLE] = "repeating would give the same",
-    [BELAY_REASON_NOT_REPLAY_SAFE] = "the request was sent and may not be repeated without a key or a declaration",
+    [BELAY_REASON_NOT_REPLAY_SAFE] =
+        "the request was sent and may not be repeated without a key or a declaration",
     [BELAY_REASON_RETRY_OWNED] = "another level retries already",
     [BELAY_REASON_NO_TIME] = "the wait does not fit in what remains of the deadline",
     [BELAY_REASON_NO_ATTEMPTS] = "no attempts are left",
@@ -159,9 +168,11 @@ static int read_status(struct question *q)
 {
     char *rest;
     long status = strtol(q->status, &rest, 10);
-    if (*rest || rest == q->status || status < 100 || status > 599) return fail("no status", q->status);
+    if (*rest || rest == q->status || status < 100 || status > 599)
+        return fail("no status", q->status);
     if (q->phase) return fail("--phase goes with --error", NULL);
-    if (q->sent && strcmp(q->sent, "answered") != 0) return fail("what has a status is answered", NULL);
+    if (q->sent && strcmp(q->sent, "answered") != 0)
+        return fail("what has a status is answered", NULL);
     q->outcome.status = (int)status;
     q->outcome.sent = BELAY_ANSWERED;
     return APP_DONE;
@@ -171,12 +182,18 @@ static int read_question(struct question *q)
 {
     if (!q->method || !*q->method) return fail("--method is missing", NULL);
     if (!q->status == !q->error) return fail("expected either --status or --error", NULL);
-    bool is_write = q->effect && strcmp(q->effect, "write") == 0, is_read = q->effect && strcmp(q->effect, "read") == 0;
-    if (q->effect && !is_write && !is_read) return fail("--effect is read or write, not", q->effect);
+    bool is_write = q->effect && strcmp(q->effect, "write") == 0,
+         is_read = q->effect && strcmp(q->effect, "read") == 0;
+    if (q->effect && !is_write && !is_read)
+        return fail("--effect is read or write, not", q->effect);
     bool safe = belay_method_is_safe(belay_method_parse(belay_slice_z(q->method)));
-    q->traits = (struct belay_traits){.safe_method = safe, .write = q->effect ? is_write : !safe,
-                                      .idempotent = q->idempotent, .keyed = q->key != NULL,
-                                      .owned_elsewhere = q->owned, .state_check = q->state_check, .hold_key = 1};
+    q->traits = (struct belay_traits){.safe_method = safe,
+                                      .write = q->effect ? is_write : !safe,
+                                      .idempotent = q->idempotent,
+                                      .keyed = q->key != NULL,
+                                      .owned_elsewhere = q->owned,
+                                      .state_check = q->state_check,
+                                      .hold_key = 1};
     if (q->retry_after) {
         struct belay_wall now;
         (void)wall_now(NULL, &now);
@@ -196,10 +213,12 @@ static bool decide(const struct question *q, struct answer *answer)
     void *memory = aligned_alloc(64, (belay_target_size() + 63) / 64 * 64);
     if (!memory) return false;
     struct belay_target *target = belay_target_init(memory, &policy, 1);
-    belay_operation_init(&op, &policy, target, &q->traits, start, belay_instant_add(start, policy.deadline_for), NULL);
+    belay_operation_init(&op, &policy, target, &q->traits, start,
+                         belay_instant_add(start, policy.deadline_for), NULL);
     (void)belay_operation_admit(&op, start);
     struct belay_verdict verdict = belay_operation_record(&op, &q->outcome, start, 0);
-    *answer = (struct answer){belay_operation_class(&op, &q->outcome), verdict.decision, verdict.reason};
+    *answer =
+        (struct answer){belay_operation_class(&op, &q->outcome), verdict.decision, verdict.reason};
     (void)belay_operation_finish(&op, start);
     belay_target_deinit(target);
     free(memory);
@@ -213,12 +232,14 @@ static int explain_outcome(struct question *q, bool json)
     if (bad) return bad;
     if (!decide(q, &answer)) return fail("out of memory", NULL);
     if (json) {
-        printf("{\"class\":\"%s\",\"decision\":\"%s\",\"reason\":\"%s\"}\n", belay_outcome_class_name(answer.kind),
-               belay_decision_name(answer.decision), belay_reason_name(answer.reason));
+        printf("{\"class\":\"%s\",\"decision\":\"%s\",\"reason\":\"%s\"}\n",
+               belay_outcome_class_name(answer.kind), belay_decision_name(answer.decision),
+               belay_reason_name(answer.reason));
         return APP_DONE;
     }
-    printf("A %s that came to %s%s %s: belay %s%s %s.\n", q->method, q->status ? "status " : "error ",
-           q->status ? q->status : q->error, CLASSES[answer.kind], decision_sentence(answer.decision),
+    printf("A %s that came to %s%s %s: belay %s%s %s.\n", q->method,
+           q->status ? "status " : "error ", q->status ? q->status : q->error, CLASSES[answer.kind],
+           decision_sentence(answer.decision),
            answer.decision == BELAY_DECISION_RETRY ? "," : ", because", REASONS[answer.reason]);
     printf("class %s, decision %s, reason %s\n", belay_outcome_class_name(answer.kind),
            belay_decision_name(answer.decision), belay_reason_name(answer.reason));
@@ -232,8 +253,10 @@ static int unknown_topic(const char *topic)
     static const char *const TOPICS[] = {"retry-after", "outcome"};
     const char *meant = nearest_name(belay_slice_z(topic), TOPICS, COUNT(TOPICS));
     fprintf(stderr, "belay explain: nothing to say about '%s'; ", topic);
-    if (meant) fprintf(stderr, "did you mean '%s'?\n", meant);
-    else fputs("it explains retry-after and outcome\n", stderr);
+    if (meant)
+        fprintf(stderr, "did you mean '%s'?\n", meant);
+    else
+        fputs("it explains retry-after and outcome\n", stderr);
     return APP_USAGE;
 }
 
@@ -243,20 +266,32 @@ int app_explain(int argc, char **argv)
     const char *now = NULL;
     bool json = false, help = false;
     const struct arg args[] = {
-        {"--now", &now, NULL}, {"--json", NULL, &json}, {"--help", NULL, &help}, {"-h", NULL, &help},
-        {"--method", &q.method, NULL}, {"--status", &q.status, NULL}, {"--error", &q.error, NULL},
-        {"--sent", &q.sent, NULL}, {"--phase", &q.phase, NULL}, {"--retry-after", &q.retry_after, NULL},
-        {"--key", &q.key, NULL}, {"--effect", &q.effect, NULL}, {"--idempotent", NULL, &q.idempotent},
-        {"--state-check", NULL, &q.state_check}, {"--owned", NULL, &q.owned},
+        {"--now", &now, NULL},
+        {"--json", NULL, &json},
+        {"--help", NULL, &help},
+        {"-h", NULL, &help},
+        {"--method", &q.method, NULL},
+        {"--status", &q.status, NULL},
+        {"--error", &q.error, NULL},
+        {"--sent", &q.sent, NULL},
+        {"--phase", &q.phase, NULL},
+        {"--retry-after", &q.retry_after, NULL},
+        {"--key", &q.key, NULL},
+        {"--effect", &q.effect, NULL},
+        {"--idempotent", NULL, &q.idempotent},
+        {"--state-check", NULL, &q.state_check},
+        {"--owned", NULL, &q.owned},
     };
     if (!args_parse(&argc, argv, args, COUNT(args))) return APP_USAGE;
     if (help) {
         print_usage(stdout);
         return APP_DONE;
     }
-    if (argc == 3 && strcmp(argv[1], "retry-after") == 0) return explain_retry_after(argv[2], now, json);
+    if (argc == 3 && strcmp(argv[1], "retry-after") == 0)
+        return explain_retry_after(argv[2], now, json);
     if (argc == 2 && strcmp(argv[1], "outcome") == 0) return explain_outcome(&q, json);
-    if (argc == 2 && strcmp(argv[1], "retry-after") == 0) return fail("retry-after needs a value", NULL);
+    if (argc == 2 && strcmp(argv[1], "retry-after") == 0)
+        return fail("retry-after needs a value", NULL);
     if (argc >= 2 && strcmp(argv[1], "retry-after") != 0 && strcmp(argv[1], "outcome") != 0) {
         return unknown_topic(argv[1]);
     }

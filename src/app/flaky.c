@@ -27,22 +27,27 @@ static void print_help(FILE *to)
           "  --status S            ... with this status [503]\n"
           "  --retry-after VALUE   ... and this Retry-After\n"
           "  --delay D             every answer comes after this time, such as 20ms\n"
-          "  --fault WHAT:PERCENT  so many requests fare so: WHAT is a fault, a status, `all` (each fault) or\n"
+          "  --fault WHAT:PERCENT  so many requests fare so: WHAT is a fault, a status, `all` "
+          "(each fault) or\n"
           "                        settings; may be given again: --fault reset:1 --fault 503:2.5\n"
           "  --seed N              starts the dice of --fault [1]\n"
           "  --quiet               no line a request\n"
           "\n"
-          "A request may bring a script of its own: settings joined by & in the query of a scripted path, or for any\n"
+          "A request may bring a script of its own: settings joined by & in the query of a "
+          "scripted path, or for any\n"
           "other path in the header X-Flaky.\n"
           "\n"
-          "  fail=N                only the first N calls of the key fail; without it every one does\n"
+          "  fail=N                only the first N calls of the key fail; without it every one "
+          "does\n"
           "  status=S              200 to 599\n"
           "  retry-after=VALUE     any text, a wrong one too\n"
-          "  fault=WHAT            silence, reset, close, drip, close-mid-body, reset-mid-body, truncate-chunked,\n"
+          "  fault=WHAT            silence, reset, close, drip, close-mid-body, reset-mid-body, "
+          "truncate-chunked,\n"
           "                        close-on-reuse, close-after, garbage\n"
           "  delay=D  bytes=N      the time before the answer; the length of its body\n"
           "  every=D               between two bytes of a drip [100ms]\n"
-          "  key=NAME              whose calls are counted [the request's X-Operation-Id, else its path]\n"
+          "  key=NAME              whose calls are counted [the request's X-Operation-Id, else its "
+          "path]\n"
           "\n"
           "  /flaky  /status/S  /delay/D  /bytes/N  /echo  and /FAULT such as /silence or /drip\n"
           "\n"
@@ -50,8 +55,10 @@ static void print_help(FILE *to)
           "  curl 'http://127.0.0.1:9000/drip?bytes=10&every=100ms'\n"
           "  curl -H 'X-Flaky: fail=1&fault=reset' http://127.0.0.1:9000/orders/42\n"
           "\n"
-          "What it was sent: GET /_flaky/counts for the totals, ?operation=ID for one operation or key, as JSON;\n"
-          "POST /_flaky/reset begins anew.\n", to);
+          "What it was sent: GET /_flaky/counts for the totals, ?operation=ID for one operation or "
+          "key, as JSON;\n"
+          "POST /_flaky/reset begins anew.\n",
+          to);
 }
 
 /* ---- the command line ---- */
@@ -121,16 +128,20 @@ static bool parse_fault(struct flaky *flaky, const char *text)
     return add_chance(flaky, &script, per_million);
 }
 
-static bool parse_option(struct flaky *flaky, struct arguments *arguments, const char *option, const char *value)
+static bool parse_option(struct flaky *flaky, struct arguments *arguments, const char *option,
+                         const char *value)
 {
     static const struct {
         const char *option, *setting;
-    } common[] = {{"--fail-first", "fail"}, {"--status", "status"}, {"--retry-after", "retry-after"},
+    } common[] = {{"--fail-first", "fail"},
+                  {"--status", "status"},
+                  {"--retry-after", "retry-after"},
                   {"--delay", "delay"}};
     char problem[FLAKY_PROBLEM_MAX];
     for (size_t i = 0; i < sizeof common / sizeof common[0]; i++) {
         if (strcmp(option, common[i].option) != 0) continue;
-        return flaky_script_set(&flaky->common, belay_slice_z(common[i].setting), belay_slice_z(value), problem) ||
+        return flaky_script_set(&flaky->common, belay_slice_z(common[i].setting),
+                                belay_slice_z(value), problem) ||
                bad(option, problem);
     }
     if (strcmp(option, "--fault") == 0) return parse_fault(flaky, value);
@@ -157,11 +168,13 @@ static bool parse(struct flaky *flaky, struct arguments *arguments, int argc, ch
             flaky->quiet = true;
             continue;
         }
-        if (i + 1 == argc) return bad(argv[i], "unknown option, or its value is missing; see belay flaky --help");
+        if (i + 1 == argc)
+            return bad(argv[i], "unknown option, or its value is missing; see belay flaky --help");
         if (!parse_option(flaky, arguments, argv[i], argv[i + 1])) return false;
         i++;
     }
-    if (flaky->common.fail_first != FLAKY_ALWAYS && flaky->common.status == 0) flaky->common.status = 503;
+    if (flaky->common.fail_first != FLAKY_ALWAYS && flaky->common.status == 0)
+        flaky->common.status = 503;
     return true;
 }
 

@@ -85,7 +85,8 @@ static void act_tell_status(struct act *act, int status)
 static size_t act_tallies(struct act *act, struct flaky_tally *tallies[3])
 {
     struct flaky_counts *counts = act->flaky->counts;
-    bool own_key = act->script.key.length > 0 && !belay_slice_equal(act->script.key, act->operation);
+    bool own_key =
+        act->script.key.length > 0 && !belay_slice_equal(act->script.key, act->operation);
     tallies[0] = flaky_counts_totals(counts);
     tallies[1] = &flaky_counts_take(counts, act->operation)->tally;
     if (own_key) tallies[2] = &flaky_counts_take(counts, act->script.key)->tally;
@@ -118,7 +119,8 @@ static void act_count_body(struct act *act, bool complete)
 
 /* ---- answers ---- */
 
-void flaky_answer(struct server_exchange *exchange, int status, struct belay_slice type, struct belay_slice body)
+void flaky_answer(struct server_exchange *exchange, int status, struct belay_slice type,
+                  struct belay_slice body)
 {
     server_answer_begin(exchange, status, belay_slice_z(http1_reason_phrase(status)));
     server_answer_field(exchange, TEXT("Content-Type"), type);
@@ -148,11 +150,13 @@ static void act_stream(struct act *act)
     while (act->left > 0) {
         size_t some = act->left < PIECE_BYTES ? (size_t)act->left : PIECE_BYTES;
         act->left -= some;
-        if (!server_answer_body(act->exchange, belay_slice(filler, some))) return; /* on_writable goes on */
+        if (!server_answer_body(act->exchange, belay_slice(filler, some)))
+            return; /* on_writable goes on */
     }
     if (act->finish == FINISH_RESET) {
         act->ending = true; /* a reset at once would destroy what the client has not read yet */
-        rt_timer_arm(act->flaky->rt, &act->timer, belay_instant_add(rt_now(act->flaky->rt), act->script.every));
+        rt_timer_arm(act->flaky->rt, &act->timer,
+                     belay_instant_add(rt_now(act->flaky->rt), act->script.every));
     } else {
         act_finish(act);
     }
@@ -166,7 +170,8 @@ static void act_drip(struct act *act)
     }
     act->left--;
     server_answer_body(act->exchange, TEXT("."));
-    rt_timer_arm(act->flaky->rt, &act->timer, belay_instant_add(rt_now(act->flaky->rt), act->script.every));
+    rt_timer_arm(act->flaky->rt, &act->timer,
+                 belay_instant_add(rt_now(act->flaky->rt), act->script.every));
 }
 
 static void act_begin_answer(struct act *act, int status, struct belay_slice type)
@@ -184,8 +189,8 @@ static uint64_t act_bytes(const struct act *act, uint64_t otherwise)
 }
 
 /* A body of so many bytes that ends badly, or slowly. */
-static void act_answer_filler(struct act *act, int status, enum http1_framing framing, uint64_t length, uint64_t given,
-                              enum finish finish)
+static void act_answer_filler(struct act *act, int status, enum http1_framing framing,
+                              uint64_t length, uint64_t given, enum finish finish)
 {
     act_begin_answer(act, status, TEXT("application/octet-stream"));
     server_answer_start(act->exchange, framing, length, framing == HTTP1_LENGTH);
@@ -201,7 +206,8 @@ static void act_answer_filler(struct act *act, int status, enum http1_framing fr
 static void act_answer(struct act *act, int status, enum finish finish)
 {
     char text[64];
-    int length = snprintf(text, sizeof text, "{\"call\":%llu,\"status\":%d}\n", (unsigned long long)act->call, status);
+    int length = snprintf(text, sizeof text, "{\"call\":%llu,\"status\":%d}\n",
+                          (unsigned long long)act->call, status);
     struct belay_slice type = TEXT("application/json"), body = belay_slice(text, (size_t)length);
     act_tell_status(act, status);
     if (act->script.bytes != FLAKY_BYTES_UNSAID) {
@@ -209,7 +215,8 @@ static void act_answer(struct act *act, int status, enum finish finish)
         return;
     }
     if (act->script.echo) {
-        const struct http1_field *field = http1_find(server_request_head(act->exchange), HTTP1_CONTENT_TYPE);
+        const struct http1_field *field =
+            http1_find(server_request_head(act->exchange), HTTP1_CONTENT_TYPE);
         type = field ? field->value : TEXT("application/octet-stream");
         body = buf_slice(&act->echo);
     }
@@ -248,9 +255,15 @@ static void act_misbehave(struct act *act, enum flaky_fault fault)
         act->dripping = true;
         act_answer_filler(act, status, HTTP1_LENGTH, length, length, FINISH_WHOLE);
         break;
-    case FLAKY_CLOSE_MID_BODY: act_answer_filler(act, status, HTTP1_LENGTH, length, length / 2, FINISH_CLOSE); break;
-    case FLAKY_RESET_MID_BODY: act_answer_filler(act, status, HTTP1_LENGTH, length, length / 2, FINISH_RESET); break;
-    case FLAKY_TRUNCATE_CHUNKED: act_answer_filler(act, status, HTTP1_CHUNKED, 0, length, FINISH_CLOSE); break;
+    case FLAKY_CLOSE_MID_BODY:
+        act_answer_filler(act, status, HTTP1_LENGTH, length, length / 2, FINISH_CLOSE);
+        break;
+    case FLAKY_RESET_MID_BODY:
+        act_answer_filler(act, status, HTTP1_LENGTH, length, length / 2, FINISH_RESET);
+        break;
+    case FLAKY_TRUNCATE_CHUNKED:
+        act_answer_filler(act, status, HTTP1_CHUNKED, 0, length, FINISH_CLOSE);
+        break;
     case FLAKY_CLOSE_AFTER: act_answer(act, status, FINISH_CLOSE); break;
     case FLAKY_GARBAGE:
         server_answer_raw(act->exchange, belay_slice(garbage, sizeof garbage - 1));
@@ -269,8 +282,10 @@ static void act_play(struct act *act)
         act_finish(act);
     } else if (act->dripping) {
         act_drip(act);
-    } else if (fault == FLAKY_NONE || (fault == FLAKY_CLOSE_ON_REUSE && server_request_number(act->exchange) == 0)) {
-        act_answer(act, act->fails && act->script.status != 0 ? act->script.status : 200, FINISH_WHOLE);
+    } else if (fault == FLAKY_NONE ||
+               (fault == FLAKY_CLOSE_ON_REUSE && server_request_number(act->exchange) == 0)) {
+        act_answer(act, act->fails && act->script.status != 0 ? act->script.status : 200,
+                   FINISH_WHOLE);
     } else {
         act_misbehave(act, fault);
     }
@@ -282,7 +297,8 @@ static void act_start(struct act *act)
     if (act->script.delay.ns == 0) {
         act_play(act);
     } else {
-        rt_timer_arm(act->flaky->rt, &act->timer, belay_instant_add(rt_now(act->flaky->rt), act->script.delay));
+        rt_timer_arm(act->flaky->rt, &act->timer,
+                     belay_instant_add(rt_now(act->flaky->rt), act->script.delay));
     }
 }
 
@@ -293,7 +309,8 @@ static const struct http1_field *find_field(const struct http1_head *head, const
     size_t length = strlen(name);
     for (size_t i = 0; i < head->field_count; i++) {
         struct belay_slice here = head->fields[i].name;
-        if (here.length == length && strncasecmp(here.data, name, length) == 0) return &head->fields[i];
+        if (here.length == length && strncasecmp(here.data, name, length) == 0)
+            return &head->fields[i];
     }
     return NULL;
 }
@@ -310,8 +327,8 @@ static const struct flaky_script *by_chance(struct flaky *flaky)
 }
 
 /* A request's own script, or the common one, or chance's. */
-static bool choose_script(struct flaky *flaky, const struct http1_head *head, struct flaky_script *script,
-                          char problem[FLAKY_PROBLEM_MAX])
+static bool choose_script(struct flaky *flaky, const struct http1_head *head,
+                          struct flaky_script *script, char problem[FLAKY_PROBLEM_MAX])
 {
     const struct http1_field *field = find_field(head, "X-Flaky");
     bool scripted = flaky_script_is_path(head->path);
@@ -329,12 +346,14 @@ static bool choose_script(struct flaky *flaky, const struct http1_head *head, st
 
 /* ---- what the server tells ---- */
 
-static void refuse_script(struct flaky *flaky, struct server_exchange *exchange, const char *problem)
+static void refuse_script(struct flaky *flaky, struct server_exchange *exchange,
+                          const char *problem)
 {
     char text[FLAKY_PROBLEM_MAX + 2];
     int length = snprintf(text, sizeof text, "%s\n", problem);
     flaky->bad_scripts++;
-    flaky_answer(exchange, 400, TEXT("text/plain; charset=utf-8"), belay_slice(text, (size_t)length));
+    flaky_answer(exchange, 400, TEXT("text/plain; charset=utf-8"),
+                 belay_slice(text, (size_t)length));
 }
 
 static void on_request(void *owner, struct server_exchange *exchange)
@@ -370,7 +389,8 @@ static void on_request(void *owner, struct server_exchange *exchange)
     if (head->framing == HTTP1_NO_BODY) act_start(act);
 }
 
-static void on_body(void *owner, struct server_exchange *exchange, struct belay_slice piece, bool end)
+static void on_body(void *owner, struct server_exchange *exchange, struct belay_slice piece,
+                    bool end)
 {
     struct act *act = server_user(exchange);
     (void)owner;
@@ -378,7 +398,8 @@ static void on_body(void *owner, struct server_exchange *exchange, struct belay_
     if (act->script.echo && !buf_add(&act->echo, piece.data, piece.length)) {
         act_count_body(act, false);
         act_destroy(act);
-        flaky_answer(exchange, 413, TEXT("text/plain"), TEXT("the body is too long to be echoed\n"));
+        flaky_answer(exchange, 413, TEXT("text/plain"),
+                     TEXT("the body is too long to be echoed\n"));
         return;
     }
     if (!end) return;
@@ -398,7 +419,8 @@ static void on_gone(void *owner, struct server_exchange *exchange, const struct 
     struct act *act = server_user(exchange);
     (void)owner;
     (void)error;
-    if (server_request_head(exchange)->framing != HTTP1_NO_BODY && !server_answer_started(exchange)) {
+    if (server_request_head(exchange)->framing != HTTP1_NO_BODY &&
+        !server_answer_started(exchange)) {
         act_count_body(act, false);
     }
     act_destroy(act);
@@ -412,7 +434,8 @@ static void on_half_closed(void *owner, struct server_exchange *exchange)
     if (act->silent) act_finish(act);
 }
 
-static void on_bad_request(void *owner, const struct http1_error *error, struct belay_instant began_at)
+static void on_bad_request(void *owner, const struct http1_error *error,
+                           struct belay_instant began_at)
 {
     (void)owner;
     (void)error;

@@ -22,7 +22,7 @@ struct flaky {
     struct flaky_script common; /* of requests that bring no script */
     struct flaky_chance chances[FLAKY_CHANCES_MAX];
     size_t chance_count;
-    bool quiet; /* no line a request */
+    bool quiet;       /* no line a request */
     struct list acts; /* under way */
     uint64_t faults[FLAKY_FAULT_COUNT], statuses[600], bad_scripts;
 };
@@ -32,7 +32,8 @@ extern const struct server_handler flaky_handler; /* its owner is a struct flaky
 /* GET /_flaky/counts, POST /_flaky/reset; anything else there is 404. */
 void flaky_desk(struct flaky *flaky, struct server_exchange *exchange);
 /* A whole answer. */
-void flaky_answer(struct server_exchange *exchange, int status, struct belay_slice type, struct belay_slice body);
+void flaky_answer(struct server_exchange *exchange, int status, struct belay_slice type,
+                  struct belay_slice body);
 /* No act is under way afterwards; the server may be destroyed. */
 void flaky_forget_acts(struct flaky *flaky);
 

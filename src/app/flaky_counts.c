@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-/* Entries are a ring in the order of their coming; chains by hash hold indices + 1, 0 is the end. */
+/* Entries are a ring in the order of their coming; chains by hash hold indices + 1, 0 is the end.
+ */
 struct flaky_counts {
     struct flaky_tally totals;
     uint64_t forgotten;
@@ -17,7 +18,8 @@ struct flaky_counts *flaky_counts_create(uint32_t entries_max)
 {
     uint32_t buckets = 1;
     while (buckets < entries_max) buckets *= 2;
-    struct flaky_counts *counts = calloc(1, sizeof *counts + entries_max * sizeof counts->entries[0]);
+    struct flaky_counts *counts =
+        calloc(1, sizeof *counts + entries_max * sizeof counts->entries[0]);
     uint32_t *chains = calloc(buckets, sizeof *chains);
     if (!counts || !chains) {
         free(counts);
@@ -48,7 +50,8 @@ void flaky_counts_reset(struct flaky_counts *counts)
 static uint32_t *chain_of(const struct flaky_counts *counts, struct belay_slice name)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < name.length; i++) hash = (hash ^ (unsigned char)name.data[i]) * UINT64_C(0x100000001b3);
+    for (size_t i = 0; i < name.length; i++)
+        hash = (hash ^ (unsigned char)name.data[i]) * UINT64_C(0x100000001b3);
     return &counts->chains[(hash ^ (hash >> 32)) & (counts->buckets - 1)];
 }
 
@@ -100,7 +103,8 @@ struct flaky_entry *flaky_counts_take(struct flaky_counts *counts, struct belay_
     return entry;
 }
 
-const struct flaky_entry *flaky_counts_find(const struct flaky_counts *counts, struct belay_slice name)
+const struct flaky_entry *flaky_counts_find(const struct flaky_counts *counts,
+                                            struct belay_slice name)
 {
     return find(counts, bounded(name));
 }

@@ -18,8 +18,8 @@ struct flaky_tally {
 
 struct flaky_entry {
     struct flaky_tally tally;
-    uint64_t turns;        /* calls counted for fail_first */
-    uint32_t next;         /* in its chain */
+    uint64_t turns; /* calls counted for fail_first */
+    uint32_t next;  /* in its chain */
     uint8_t name_length;
     char name[FLAKY_NAME_MAX];
 };
@@ -30,7 +30,8 @@ void flaky_counts_destroy(struct flaky_counts *counts);
 void flaky_counts_reset(struct flaky_counts *counts);
 /* The entry of that name, new when there was none. Lives until the next call. */
 struct flaky_entry *flaky_counts_take(struct flaky_counts *counts, struct belay_slice name);
-const struct flaky_entry *flaky_counts_find(const struct flaky_counts *counts, struct belay_slice name);
+const struct flaky_entry *flaky_counts_find(const struct flaky_counts *counts,
+                                            struct belay_slice name);
 struct flaky_tally *flaky_counts_totals(struct flaky_counts *counts);
 uint32_t flaky_counts_entries(const struct flaky_counts *counts);
 uint64_t flaky_counts_forgotten(const struct flaky_counts *counts);

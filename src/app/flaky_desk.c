@@ -111,13 +111,15 @@ void flaky_desk(struct flaky *flaky, struct server_exchange *exchange)
     if (belay_slice_equal(head->path, TEXT("/_flaky/counts"))) {
         bool one = head->query.length > prefix && memcmp(head->query.data, operation, prefix) == 0;
         if (one) {
-            put_operation(&page, flaky, belay_slice(head->query.data + prefix, head->query.length - prefix));
+            put_operation(&page, flaky,
+                          belay_slice(head->query.data + prefix, head->query.length - prefix));
         } else {
             put_totals(&page, flaky);
         }
         flaky_answer(exchange, 200, TEXT("application/json"), belay_slice(page.text, page.length));
     } else if (!belay_slice_equal(head->path, TEXT("/_flaky/reset"))) {
-        flaky_answer(exchange, 404, TEXT("text/plain"), TEXT("there are /_flaky/counts and /_flaky/reset\n"));
+        flaky_answer(exchange, 404, TEXT("text/plain"),
+                     TEXT("there are /_flaky/counts and /_flaky/reset\n"));
     } else if (head->method != BELAY_METHOD_POST) {
         flaky_answer(exchange, 405, TEXT("text/plain"), TEXT("POST resets the counts\n"));
     } else {

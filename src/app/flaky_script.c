@@ -9,8 +9,9 @@
 #define SPAN_MAX_NS (INT64_C(3600) * BELAY_NS_PER_S)
 
 static const char *const fault_names[FLAKY_FAULT_COUNT] = {
-    "none",           "silence",          "reset",          "close",       "drip",   "close-mid-body",
-    "reset-mid-body", "truncate-chunked", "close-on-reuse", "close-after", "garbage"};
+    "none",           "silence",        "reset",          "close",
+    "drip",           "close-mid-body", "reset-mid-body", "truncate-chunked",
+    "close-on-reuse", "close-after",    "garbage"};
 
 const char *flaky_fault_name(enum flaky_fault fault)
 {
@@ -47,14 +48,19 @@ bool flaky_parse_span(struct belay_slice text, struct belay_span *out)
     static const struct {
         const char *name;
         int64_t ns;
-    } units[] = {{"ns", 1}, {"us", 1000}, {"ms", BELAY_NS_PER_MS}, {"s", BELAY_NS_PER_S}, {"m", 60 * BELAY_NS_PER_S}};
+    } units[] = {{"ns", 1},
+                 {"us", 1000},
+                 {"ms", BELAY_NS_PER_MS},
+                 {"s", BELAY_NS_PER_S},
+                 {"m", 60 * BELAY_NS_PER_S}};
     size_t digits = 0;
     while (digits < text.length && text.data[digits] >= '0' && text.data[digits] <= '9') digits++;
     struct belay_slice unit = belay_slice(text.data + digits, text.length - digits);
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
         if (!belay_slice_equal(unit, belay_slice_z(units[i].name))) continue;
         uint64_t value;
-        if (!flaky_parse_number(belay_slice(text.data, digits), (uint64_t)(SPAN_MAX_NS / units[i].ns), &value)) {
+        if (!flaky_parse_number(belay_slice(text.data, digits),
+                                (uint64_t)(SPAN_MAX_NS / units[i].ns), &value)) {
             return false;
         }
         *out = belay_span_ns((int64_t)value * units[i].ns);
@@ -124,8 +130,11 @@ static const struct setting {
     {"delay", "a duration such as 200ms, at most 60m", set_delay},
     {"every", "a duration such as 100ms, at most 60m", set_every},
     {"bytes", "a number, at most 1073741824", set_bytes},
-    {"fault", "silence, reset, close, drip, close-mid-body, reset-mid-body, truncate-chunked, close-on-reuse, "
-              "close-after or garbage", set_fault},
+    {"fault",
+     "silence, reset, close, drip, close-mid-body, reset-mid-body, truncate-chunked, "
+     "close-on-reuse, "
+     "close-after or garbage",
+     set_fault},
     {"key", "a name", set_key},
 };
 #define SETTING_COUNT (sizeof settings / sizeof settings[0])
@@ -143,13 +152,14 @@ static bool unknown_setting(struct belay_slice name, char problem[FLAKY_PROBLEM_
     const char *names[SETTING_COUNT];
     for (size_t i = 0; i < SETTING_COUNT; i++) names[i] = settings[i].name;
     const char *meant = nearest_name(name, names, SETTING_COUNT);
-    (void)snprintf(problem, FLAKY_PROBLEM_MAX, "unknown setting '%.*s'; %s%s", name.length > 40 ? 40 : (int)name.length,
-                   name.data, meant ? "did you mean " : "see belay flaky --help", meant ? meant : "");
+    (void)snprintf(problem, FLAKY_PROBLEM_MAX, "unknown setting '%.*s'; %s%s",
+                   name.length > 40 ? 40 : (int)name.length, name.data,
+                   meant ? "did you mean " : "see belay flaky --help", meant ? meant : "");
     return false;
 }
 
-bool flaky_script_set(struct flaky_script *script, struct belay_slice name, struct belay_slice value,
-                      char problem[FLAKY_PROBLEM_MAX])
+bool flaky_script_set(struct flaky_script *script, struct belay_slice name,
+                      struct belay_slice value, char problem[FLAKY_PROBLEM_MAX])
 {
     const struct setting *setting = find_setting(name);
     if (!setting) return unknown_setting(name, problem);
@@ -167,7 +177,8 @@ static struct belay_slice cut(struct belay_slice text, char mark, struct belay_s
     return belay_slice(text.data, length);
 }
 
-bool flaky_script_add(struct flaky_script *script, struct belay_slice text, char problem[FLAKY_PROBLEM_MAX])
+bool flaky_script_add(struct flaky_script *script, struct belay_slice text,
+                      char problem[FLAKY_PROBLEM_MAX])
 {
     while (text.length > 0) {
         struct belay_slice value;
@@ -180,7 +191,8 @@ bool flaky_script_add(struct flaky_script *script, struct belay_slice text, char
 
 /* ---- paths ---- */
 
-/* A path's first segment, and whether a value follows it: /status/503 is status=503, /reset is fault=reset. */
+/* A path's first segment, and whether a value follows it: /status/503 is status=503, /reset is
+ * fault=reset. */
 static bool split_path(struct belay_slice path, struct belay_slice *word, struct belay_slice *value)
 {
     if (path.length < 2 || path.data[0] != '/') return false;
@@ -190,7 +202,8 @@ static bool split_path(struct belay_slice path, struct belay_slice *word, struct
 
 static bool takes_value(struct belay_slice word)
 {
-    return belay_slice_equal(word, belay_slice_z("status")) || belay_slice_equal(word, belay_slice_z("delay")) ||
+    return belay_slice_equal(word, belay_slice_z("status")) ||
+           belay_slice_equal(word, belay_slice_z("delay")) ||
            belay_slice_equal(word, belay_slice_z("bytes"));
 }
 
@@ -200,16 +213,19 @@ bool flaky_script_is_path(struct belay_slice path)
     enum flaky_fault fault;
     if (!split_path(path, &word, &value)) return false;
     return takes_value(word) || belay_slice_equal(word, belay_slice_z("flaky")) ||
-           belay_slice_equal(word, belay_slice_z("echo")) || (flaky_fault_parse(word, &fault) && fault != FLAKY_NONE);
+           belay_slice_equal(word, belay_slice_z("echo")) ||
+           (flaky_fault_parse(word, &fault) && fault != FLAKY_NONE);
 }
 
-bool flaky_script_add_path(struct flaky_script *script, struct belay_slice path, char problem[FLAKY_PROBLEM_MAX])
+bool flaky_script_add_path(struct flaky_script *script, struct belay_slice path,
+                           char problem[FLAKY_PROBLEM_MAX])
 {
     struct belay_slice word, value;
     if (!flaky_script_is_path(path) || !split_path(path, &word, &value)) return true;
     if (takes_value(word)) return flaky_script_set(script, word, value, problem);
     if (value.length > 0) {
-        (void)snprintf(problem, FLAKY_PROBLEM_MAX, "/%.*s takes nothing after it", (int)word.length, word.data);
+        (void)snprintf(problem, FLAKY_PROBLEM_MAX, "/%.*s takes nothing after it", (int)word.length,
+                       word.data);
         return false;
     }
     script->echo = script->echo || belay_slice_equal(word, belay_slice_z("echo"));

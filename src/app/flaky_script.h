@@ -1,7 +1,8 @@
 /* flaky_script.h: what one request asks `belay flaky` to do to it: the grammar, pure.
  *
- * Settings are `name=value` pairs joined by '&', given in the query of a scripted path (/flaky, /status/503, ...) or,
- * for any path, in the header X-Flaky. Values are taken as they are: nothing is percent-decoded.
+ * Settings are `name=value` pairs joined by '&', given in the query of a scripted path (/flaky,
+ * /status/503, ...) or, for any path, in the header X-Flaky. Values are taken as they are: nothing
+ * is percent-decoded.
  */
 #ifndef APP_FLAKY_SCRIPT_H
 #define APP_FLAKY_SCRIPT_H
@@ -29,7 +30,8 @@ bool flaky_fault_parse(struct belay_slice word, enum flaky_fault *out);
 #define FLAKY_ALWAYS INT64_MAX
 
 struct flaky_script {
-    int64_t fail_first; /* calls of the key that fail; FLAKY_ALWAYS: every one, when there is a way to fail */
+    int64_t fail_first; /* calls of the key that fail; FLAKY_ALWAYS: every one, when there is a way
+                           to fail */
     int status;         /* of a failing call; 0: not said */
     struct belay_slice retry_after; /* on a failing call; empty: none */
     struct belay_span delay;        /* before anything else */
@@ -37,7 +39,7 @@ struct flaky_script {
     uint64_t bytes;                 /* of the body; FLAKY_BYTES_UNSAID: a short text of our own */
     struct belay_span every;        /* between two bytes of a drip */
     bool echo;                      /* the body is the request's */
-    struct belay_slice key;         /* whose calls are counted for fail_first; empty: the operation's */
+    struct belay_slice key; /* whose calls are counted for fail_first; empty: the operation's */
 };
 #define FLAKY_BYTES_UNSAID UINT64_MAX
 
@@ -45,12 +47,14 @@ void flaky_script_init(struct flaky_script *script);
 /* True when the path is one of the scripted ones; others are whatever service is being played. */
 bool flaky_script_is_path(struct belay_slice path);
 #define FLAKY_PROBLEM_MAX 200
-/* Adds what a scripted path, its query, or a header value says. False: `problem` says what is wrong, NUL-terminated.
- * The script borrows from its arguments. */
-bool flaky_script_add_path(struct flaky_script *script, struct belay_slice path, char problem[FLAKY_PROBLEM_MAX]);
-bool flaky_script_add(struct flaky_script *script, struct belay_slice settings, char problem[FLAKY_PROBLEM_MAX]);
-bool flaky_script_set(struct flaky_script *script, struct belay_slice name, struct belay_slice value,
+/* Adds what a scripted path, its query, or a header value says. False: `problem` says what is
+ * wrong, NUL-terminated. The script borrows from its arguments. */
+bool flaky_script_add_path(struct flaky_script *script, struct belay_slice path,
+                           char problem[FLAKY_PROBLEM_MAX]);
+bool flaky_script_add(struct flaky_script *script, struct belay_slice settings,
                       char problem[FLAKY_PROBLEM_MAX]);
+bool flaky_script_set(struct flaky_script *script, struct belay_slice name,
+                      struct belay_slice value, char problem[FLAKY_PROBLEM_MAX]);
 /* Is there a way for a call to fail: a status or a fault? */
 bool flaky_script_can_fail(const struct flaky_script *script);
 

@@ -7,7 +7,8 @@ void control_gather(void *owner, struct admin_snapshot *out)
     struct counters *counters = &control->counters;
     struct belay_instant now = rt_now(control->rt);
     counters_clear(counters);
-    for (uint32_t i = 0; i < control->worker_count; i++) worker_count(&control->workers[i].worker, counters);
+    for (uint32_t i = 0; i < control->worker_count; i++)
+        worker_count(&control->workers[i].worker, counters);
     for (size_t i = 0; i < counters->target_count; i++) {
         belay_target_stats(control->in_use[i], now, &counters->targets[i].stats);
     }

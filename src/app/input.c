@@ -51,14 +51,16 @@ static size_t feed(void *out, size_t size, void *owner)
 static int skip_blank(struct input *input)
 {
     int c;
-    while ((c = fgetc(input->file)) == ' ' || c == '\t' || c == '\r' || c == '\n') advance(input, (char)c);
+    while ((c = fgetc(input->file)) == ' ' || c == '\t' || c == '\r' || c == '\n')
+        advance(input, (char)c);
     if (c != EOF) (void)ungetc(c, input->file);
     return c;
 }
 
 static enum input_step fail_syntax(const struct input *input, const json_error_t *error)
 {
-    size_t line = error->line > 0 ? (size_t)error->line : 1, column = error->column > 0 ? (size_t)error->column : 1;
+    size_t line = error->line > 0 ? (size_t)error->line : 1,
+           column = error->column > 0 ? (size_t)error->column : 1;
     if (line == 1) column += input->begin_column - 1;
     print_position(input, input->begin_line + line - 1, column);
     if (input->too_large) {
@@ -89,7 +91,8 @@ enum input_step input_next(struct input *input)
         fputs("expected an object: '{'\n", input->errors);
         return INPUT_BAD;
     }
-    input->object = json_load_callback(feed, input, JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, &error);
+    input->object =
+        json_load_callback(feed, input, JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, &error);
     return input->object ? INPUT_OBJECT : fail_syntax(input, &error);
 }
 
@@ -124,10 +127,11 @@ void input_element(char out[INPUT_PATH_BYTES_MAX], const char *path, size_t inde
     if (length < 0) *out = '\0';
 }
 
-bool input_keys(const struct input *input, const json_t *object, const char *path, const char *const *keys,
-                size_t count)
+bool input_keys(const struct input *input, const json_t *object, const char *path,
+                const char *const *keys, size_t count)
 {
-    for (void *at = json_object_iter((json_t *)object); at; at = json_object_iter_next((json_t *)object, at)) {
+    for (void *at = json_object_iter((json_t *)object); at;
+         at = json_object_iter_next((json_t *)object, at)) {
         const char *key = json_object_iter_key(at);
         bool known = false;
         for (size_t i = 0; i < count && !known; i++) known = strcmp(key, keys[i]) == 0;
@@ -148,21 +152,24 @@ static const json_t *value_of(const json_t *object, const char *key)
     return json_is_null(value) ? NULL : value;
 }
 
-bool input_integer(const struct input *input, const json_t *object, const char *path, const char *key, int64_t min,
-                   int64_t max, int64_t *out)
+bool input_integer(const struct input *input, const json_t *object, const char *path,
+                   const char *key, int64_t min, int64_t max, int64_t *out)
 {
     const json_t *value = value_of(object, key);
     if (!value) return true;
-    if (json_is_integer(value) && json_integer_value(value) >= min && json_integer_value(value) <= max) {
+    if (json_is_integer(value) && json_integer_value(value) >= min &&
+        json_integer_value(value) <= max) {
         *out = json_integer_value(value);
         return true;
     }
     char where[INPUT_PATH_BYTES_MAX];
     input_path(where, path, key);
-    return input_fail(input, where, "expected a whole number from %" PRId64 " to %" PRId64, min, max);
+    return input_fail(input, where, "expected a whole number from %" PRId64 " to %" PRId64, min,
+                      max);
 }
 
-bool input_text(const struct input *input, const json_t *object, const char *path, const char *key, const char **out)
+bool input_text(const struct input *input, const json_t *object, const char *path, const char *key,
+                const char **out)
 {
     const json_t *value = value_of(object, key);
     if (!value) return true;
@@ -175,7 +182,8 @@ bool input_text(const struct input *input, const json_t *object, const char *pat
     return input_fail(input, where, "expected a string");
 }
 
-bool input_boolean(const struct input *input, const json_t *object, const char *path, const char *key, bool *out)
+bool input_boolean(const struct input *input, const json_t *object, const char *path,
+                   const char *key, bool *out)
 {
     const json_t *value = value_of(object, key);
     if (!value) return true;

@@ -32,13 +32,16 @@ static const struct command COMMANDS[] = {
 
 static void print_help(FILE *to)
 {
-    fputs("usage: belay COMMAND [ARGUMENT...]\n"
-          "       belay --version\n"
-          "\n"
-          "Calls between programs that survive a faulty network, and the evidence of what happened.\n"
-          "\n"
-          "commands:\n", to);
-    for (const struct command *c = COMMANDS; c->name; c++) fprintf(to, "  %-10s%s\n", c->name, c->summary);
+    fputs(
+        "usage: belay COMMAND [ARGUMENT...]\n"
+        "       belay --version\n"
+        "\n"
+        "Calls between programs that survive a faulty network, and the evidence of what happened.\n"
+        "\n"
+        "commands:\n",
+        to);
+    for (const struct command *c = COMMANDS; c->name; c++)
+        fprintf(to, "  %-10s%s\n", c->name, c->summary);
     fputs("\n`belay COMMAND --help` tells the arguments of one.\n", to);
 }
 

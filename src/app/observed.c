@@ -8,7 +8,8 @@ static bool is_before_sending(enum belay_phase phase)
     return phase == BELAY_PHASE_DNS || phase == BELAY_PHASE_CONNECT || phase == BELAY_PHASE_TLS;
 }
 
-enum observed observed_error(const char *error, const char *phase, const char *sent, struct belay_outcome *out)
+enum observed observed_error(const char *error, const char *phase, const char *sent,
+                             struct belay_outcome *out)
 {
     if (!belay_error_class_parse(error, strlen(error), &out->error)) return OBSERVED_NO_ERROR_CLASS;
     if (out->error == BELAY_ERROR_DNS) out->phase = BELAY_PHASE_DNS;

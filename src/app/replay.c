@@ -1,4 +1,5 @@
-/* replay.c: `belay replay`: runs recorded observations through the engine, without a network or a clock (replay.h). */
+/* replay.c: `belay replay`: runs recorded observations through the engine, without a network or a
+ * clock (replay.h). */
 #include "app/replay.h"
 
 #include "app/app.h"
@@ -14,7 +15,8 @@
 
 #define TARGETS_MAX 10000
 
-/* Where operations happen: a recipient, its clock and the dice. Those that name no target get one of their own. */
+/* Where operations happen: a recipient, its clock and the dice. Those that name no target get one
+ * of their own. */
 struct world {
     struct list node;
     char *name;
@@ -64,7 +66,8 @@ static void world_destroy(struct world *world)
 
 static struct world *find_world(const struct replay *replay, const char *name)
 {
-    for (struct list *node = replay->worlds.next; name && node != &replay->worlds; node = node->next) {
+    for (struct list *node = replay->worlds.next; name && node != &replay->worlds;
+         node = node->next) {
         struct world *world = CONTAINER_OF(node, struct world, node);
         if (strcmp(world->name, name) == 0) return world;
     }
@@ -92,7 +95,8 @@ static struct belay_outcome observe(const struct observation *observation, struc
     struct belay_instant seen_at = belay_instant_add(world->now, observation->elapsed);
     if (belay_instant_before(end_at, seen_at)) {
         bool answered = outcome.error == BELAY_ERROR_NONE;
-        outcome = (struct belay_outcome){.error = BELAY_ERROR_TIMEOUT, .phase = outcome.phase,
+        outcome = (struct belay_outcome){.error = BELAY_ERROR_TIMEOUT,
+                                         .phase = outcome.phase,
                                          .sent = answered ? BELAY_SENT : outcome.sent};
         seen_at = end_at;
     }
@@ -127,7 +131,8 @@ static void write_operation(const struct replay *replay, const struct replay_cas
     (void)fwrite(line, 1, belay_operation_event_encode(&event, line, sizeof line), replay->out);
 }
 
-static void run_case(const struct replay *replay, const struct replay_case *replay_case, struct world *world)
+static void run_case(const struct replay *replay, const struct replay_case *replay_case,
+                     struct world *world)
 {
     struct belay_policy policy = replay_case->policy;
     struct belay_operation op;
@@ -143,7 +148,8 @@ static void run_case(const struct replay *replay, const struct replay_case *repl
         if (admission.kind == BELAY_REFUSED) break;
         const struct observation *observation = &replay_case->observations[admission.attempt - 1];
         struct belay_outcome outcome = observe(observation, world, admission.at);
-        struct belay_verdict verdict = belay_operation_record(&op, &outcome, world->now, rng_next(&world->dice));
+        struct belay_verdict verdict =
+            belay_operation_record(&op, &outcome, world->now, rng_next(&world->dice));
         write_attempt(replay, replay_case, &outcome, &verdict);
         if (verdict.decision != BELAY_DECISION_RETRY) break;
     }
@@ -154,7 +160,8 @@ static void run_case(const struct replay *replay, const struct replay_case *repl
 static bool replay_case_of(struct replay *replay, const struct input *input)
 {
     struct replay_case replay_case;
-    struct world *world = find_world(replay, json_string_value(json_object_get(input->object, "target")));
+    struct world *world =
+        find_world(replay, json_string_value(json_object_get(input->object, "target")));
     if (!case_read(input, world ? &world->policy : NULL, &replay_case)) return false;
     bool is_new = !world;
     if (is_new && replay->world_count == TARGETS_MAX) {
@@ -190,7 +197,8 @@ bool replay_run(FILE *in, const char *name, FILE *out, FILE *errors)
             break;
         }
     }
-    while (!list_empty(&replay.worlds)) world_destroy(CONTAINER_OF(replay.worlds.next, struct world, node));
+    while (!list_empty(&replay.worlds))
+        world_destroy(CONTAINER_OF(replay.worlds.next, struct world, node));
     input_deinit(&input);
     return step == INPUT_END;
 }
@@ -201,7 +209,8 @@ static void print_usage(FILE *out)
 {
     fputs("usage: belay replay FILE|-\n"
           "\n"
-          "Runs recorded observations through the retry engine on virtual time, and prints the event of each attempt\n"
+          "Runs recorded observations through the retry engine on virtual time, and prints the "
+          "event of each attempt\n"
           "and the record of each operation. No network is used; two runs give the same bytes.\n"
           "\n"
           "FILE holds JSON objects, one operation each; - is the standard input:\n"
@@ -210,13 +219,17 @@ static void print_usage(FILE *out)
           "  deadlineMs [400]             of the whole operation\n"
           "  backoffMs [40]               a constant wait\n"
           "  observations                 a list, in the order of the attempts:\n"
-          "                               elapsedMs, and a status or an errorClass; retryAfterMs, sent, phase\n"
+          "                               elapsedMs, and a status or an errorClass; retryAfterMs, "
+          "sent, phase\n"
           "  idempotencyKey, idempotent, effect (read, write)\n"
-          "  policy                       options of a configuration's policy: {\"backoff\":{\"kind\":\"full\"}}\n"
+          "  policy                       options of a configuration's policy: "
+          "{\"backoff\":{\"kind\":\"full\"}}\n"
           "  seed                         of the dice\n"
           "  target, startMs              operations of one target follow each other on one clock\n"
           "\n"
-          "exit status: 0 done, 2 usage, or input that cannot be read (what came before it is printed)\n", out);
+          "exit status: 0 done, 2 usage, or input that cannot be read (what came before it is "
+          "printed)\n",
+          out);
 }
 
 static int replay_file(const char *name)

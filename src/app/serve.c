@@ -12,15 +12,21 @@ static void print_usage(FILE *out)
 {
     fputs("usage: belay serve -c FILE [--workers N]\n"
           "\n"
-          "Carries requests to their targets under the policies of a configuration, and writes what happened.\n"
+          "Carries requests to their targets under the policies of a configuration, and writes "
+          "what happened.\n"
           "  -c FILE       the configuration; `belay check -c FILE` says whether it is right\n"
-          "  --workers N   threads that serve; the default is the configuration's, and there one a core\n"
+          "  --workers N   threads that serve; the default is the configuration's, and there one a "
+          "core\n"
           "\n"
-          "SIGTERM, SIGINT   stop: no request on an accepted connection is lost; a second one stops at once\n"
-          "SIGHUP            open the events file anew, and take the configuration again if all of it is right\n"
+          "SIGTERM, SIGINT   stop: no request on an accepted connection is lost; a second one "
+          "stops at once\n"
+          "SIGHUP            open the events file anew, and take the configuration again if all of "
+          "it is right\n"
           "\n"
-          "exit status: 0 stopped and drained; 1 wrong configuration, an address in use, or connections that\n"
-          "were cut; 2 usage, or a file that cannot be read\n", out);
+          "exit status: 0 stopped and drained; 1 wrong configuration, an address in use, or "
+          "connections that\n"
+          "were cut; 2 usage, or a file that cannot be read\n",
+          out);
 }
 
 static bool parse_workers(const char *text, uint32_t *out)
@@ -41,8 +47,11 @@ int app_serve(int argc, char **argv)
     const char *file = NULL, *workers_text = NULL;
     bool help = false;
     uint32_t workers = 0;
-    const struct arg args[] = {{"-c", &file, NULL}, {"--config", &file, NULL}, {"--workers", &workers_text, NULL},
-                               {"--help", NULL, &help}, {"-h", NULL, &help}};
+    const struct arg args[] = {{"-c", &file, NULL},
+                               {"--config", &file, NULL},
+                               {"--workers", &workers_text, NULL},
+                               {"--help", NULL, &help},
+                               {"-h", NULL, &help}};
     if (!args_parse(&argc, argv, args, sizeof args / sizeof args[0])) return APP_USAGE;
     if (help) {
         print_usage(stdout);

@@ -8,7 +8,8 @@ const char *shared_difference(const struct belay_policy *a, const struct belay_p
 {
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         const struct option *option = &OPTIONS[i];
-        if (option->scope != SCOPE_POLICY || !option->target_only || !value_has_number(option)) continue;
+        if (option->scope != SCOPE_POLICY || !option->target_only || !value_has_number(option))
+            continue;
         if (value_number(option, a) != value_number(option, b)) return option->name;
     }
     return NULL;

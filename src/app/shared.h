@@ -1,4 +1,5 @@
-/* shared.h: what all operations of a target share of a policy: budget, breaker, bulkhead, quota, hold. */
+/* shared.h: what all operations of a target share of a policy: budget, breaker, bulkhead, quota,
+ * hold. */
 #ifndef APP_SHARED_H
 #define APP_SHARED_H
 

@@ -46,7 +46,8 @@ static void *wait_for_signals(void *argument)
     }
 }
 
-bool signals_start(struct signals *signals, struct rt *rt, void (*stop)(void *), void (*reload)(void *), void *owner)
+bool signals_start(struct signals *signals, struct rt *rt, void (*stop)(void *),
+                   void (*reload)(void *), void *owner)
 {
     signals->rt = rt;
     signals->stop = stop;

@@ -11,7 +11,8 @@
 struct signals {
     struct rt_post post;
     struct rt *rt;
-    void (*stop)(void *owner);   /* SIGTERM, SIGINT, the first; a second one ends the process at once */
+    void (*stop)(
+        void *owner); /* SIGTERM, SIGINT, the first; a second one ends the process at once */
     void (*reload)(void *owner); /* SIGHUP; several that come together are one */
     void *owner;
     sigset_t set;
@@ -23,8 +24,8 @@ struct signals {
 /* Blocks them in this thread and those it will start: call it before any is started. */
 void signals_block(struct signals *signals);
 /* Tells `rt` of them from now on. False without a thread. */
-bool signals_start(struct signals *signals, struct rt *rt, void (*stop)(void *), void (*reload)(void *), void *owner)
-    __attribute__((warn_unused_result));
+bool signals_start(struct signals *signals, struct rt *rt, void (*stop)(void *),
+                   void (*reload)(void *), void *owner) __attribute__((warn_unused_result));
 /* No more are told of. The loop no longer runs. */
 void signals_end(struct signals *signals);
 

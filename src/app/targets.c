@@ -32,7 +32,8 @@ static void entry_free(struct entry *entry)
 
 void targets_deinit(struct targets *targets)
 {
-    while (!list_empty(&targets->kept)) entry_free(CONTAINER_OF(targets->kept.next, struct entry, node));
+    while (!list_empty(&targets->kept))
+        entry_free(CONTAINER_OF(targets->kept.next, struct entry, node));
 }
 
 static struct entry *make(struct targets *targets, const struct conf_target *conf_target)
@@ -68,7 +69,8 @@ bool targets_of(struct targets *targets, const struct conf *conf, struct belay_t
     for (size_t i = 0; i < conf->target_count; i++) {
         const struct conf_target *wanted = &conf->targets[i];
         struct entry *entry = find(targets, wanted->name);
-        if (!entry || shared_difference(&entry->policy, &wanted->policy)) entry = make(targets, wanted);
+        if (!entry || shared_difference(&entry->policy, &wanted->policy))
+            entry = make(targets, wanted);
         if (!entry) return false;
         out[i] = entry->target;
     }

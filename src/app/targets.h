@@ -1,4 +1,5 @@
-/* targets.h: the targets of a daemon: made once a name, shared by all workers, kept over a new configuration. */
+/* targets.h: the targets of a daemon: made once a name, shared by all workers, kept over a new
+ * configuration. */
 #ifndef APP_TARGETS_H
 #define APP_TARGETS_H
 
@@ -14,9 +15,9 @@ struct targets {
 void targets_init(struct targets *targets);
 /* Everything that ever used them must have ended. */
 void targets_deinit(struct targets *targets);
-/* Fills `out`, one for each of conf.targets: the one of that name, with all it has learnt, unless what its operations
- * share has changed; then, and for a new name, a fresh one. What is no longer named is kept for operations that still
- * run. False without memory. */
+/* Fills `out`, one for each of conf.targets: the one of that name, with all it has learnt, unless
+ * what its operations share has changed; then, and for a new name, a fresh one. What is no longer
+ * named is kept for operations that still run. False without memory. */
 bool targets_of(struct targets *targets, const struct conf *conf, struct belay_target **out)
     __attribute__((warn_unused_result));
 

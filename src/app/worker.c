@@ -1,4 +1,5 @@
-/* worker.c: a worker's thread, its loop, and its listeners through new configurations and the end (worker.h). */
+/* worker.c: a worker's thread, its loop, and its listeners through new configurations and the end
+ * (worker.h). */
 #include "app/worker.h"
 
 #include "base/check.h"
@@ -114,13 +115,17 @@ static void drain_listener(struct listener *listener, struct belay_span idle_for
 
 static bool is_listen(const struct listener *listener, const struct conf_address *listen)
 {
-    return listener->listen.port == listen->port && strcmp(listener->listen.host, listen->host) == 0;
+    return listener->listen.port == listen->port &&
+           strcmp(listener->listen.host, listen->host) == 0;
 }
 
-/* The nth in service on that address, which no listener of the plan has taken yet (several may ask for port 0). */
-static struct listener *find_listener(struct worker *worker, const struct conf_address *listen, size_t nth)
+/* The nth in service on that address, which no listener of the plan has taken yet (several may ask
+ * for port 0). */
+static struct listener *find_listener(struct worker *worker, const struct conf_address *listen,
+                                      size_t nth)
 {
-    for (struct list *node = worker->listeners.next; node != &worker->listeners; node = node->next) {
+    for (struct list *node = worker->listeners.next; node != &worker->listeners;
+         node = node->next) {
         struct listener *listener = listener_of(node);
         bool fits = !listener->draining && !listener->kept && is_listen(listener, listen);
         if (fits && nth-- == 0) return listener;
@@ -128,13 +133,17 @@ static struct listener *find_listener(struct worker *worker, const struct conf_a
     return NULL;
 }
 
-static struct proxy_options options_of(const struct worker *worker, const struct worker_plan *plan, size_t index)
+static struct proxy_options options_of(const struct worker *worker, const struct worker_plan *plan,
+                                       size_t index)
 {
-    return (struct proxy_options){.listener = index, .targets = plan->targets, .events = worker->events,
+    return (struct proxy_options){.listener = index,
+                                  .targets = plan->targets,
+                                  .events = worker->events,
                                   .connections_max = worker->connections_max};
 }
 
-static const char *open_listener(struct worker *worker, const struct worker_plan *plan, size_t index)
+static const char *open_listener(struct worker *worker, const struct worker_plan *plan,
+                                 size_t index)
 {
     static const char NO_MEMORY[] = "out of memory";
     const char *error = NO_MEMORY;
@@ -163,7 +172,8 @@ static void prepare(struct worker *worker, void *argument)
 {
     struct change *change = argument;
     for (size_t i = 0; i < change->plan->conf->listener_count && !change->error; i++) {
-        struct listener *listener = find_listener(worker, &change->plan->conf->listeners[i].listen, 0);
+        struct listener *listener =
+            find_listener(worker, &change->plan->conf->listeners[i].listen, 0);
         if (listener) {
             listener->kept = true;
             listener->index = i;
@@ -177,7 +187,8 @@ static void undo(struct worker *worker, void *argument)
 {
     (void)argument;
     destroy_all(&worker->fresh);
-    for (struct list *node = worker->listeners.next; node != &worker->listeners; node = node->next) {
+    for (struct list *node = worker->listeners.next; node != &worker->listeners;
+         node = node->next) {
         listener_of(node)->kept = false;
     }
 }
@@ -186,7 +197,8 @@ static void commit(struct worker *worker, void *argument)
 {
     struct change *change = argument;
     change->complete = true;
-    for (struct list *node = worker->listeners.next; node != &worker->listeners; node = node->next) {
+    for (struct list *node = worker->listeners.next; node != &worker->listeners;
+         node = node->next) {
         struct listener *listener = listener_of(node);
         struct proxy_options options = options_of(worker, change->plan, listener->index);
         if (listener->kept) {
@@ -240,7 +252,8 @@ static void find_place(struct worker *worker, void *argument)
     if (listener) proxy_addr(listener->proxy, place->addr);
 }
 
-bool worker_listens(struct worker *worker, const struct conf_address *listen, size_t nth, struct rt_addr *addr)
+bool worker_listens(struct worker *worker, const struct conf_address *listen, size_t nth,
+                    struct rt_addr *addr)
 {
     struct place place = {listen, nth, addr, false};
     call(worker, find_place, &place);
@@ -252,7 +265,8 @@ bool worker_listens(struct worker *worker, const struct conf_address *listen, si
 static void announce(struct worker *worker, void *argument)
 {
     (void)argument;
-    for (struct list *node = worker->listeners.next; node != &worker->listeners; node = node->next) {
+    for (struct list *node = worker->listeners.next; node != &worker->listeners;
+         node = node->next) {
         proxy_announce_drain(listener_of(node)->proxy);
     }
 }
@@ -261,7 +275,8 @@ static void drain(struct worker *worker, void *argument)
 {
     const struct belay_span *idle_for = argument;
     worker->draining = true;
-    for (struct list *node = worker->listeners.next, *next; node != &worker->listeners; node = next) {
+    for (struct list *node = worker->listeners.next, *next; node != &worker->listeners;
+         node = next) {
         next = node->next;
         drain_listener(listener_of(node), *idle_for);
     }
@@ -283,7 +298,8 @@ void worker_drain(struct worker *worker, struct belay_span idle_for)
 static void add_counters(struct worker *worker, void *argument)
 {
     struct counters *counters = argument;
-    for (struct list *node = worker->listeners.next; node != &worker->listeners; node = node->next) {
+    for (struct list *node = worker->listeners.next; node != &worker->listeners;
+         node = node->next) {
         struct listener *listener = listener_of(node);
         struct proxy_stats stats;
         if (listener->gone || listener->index >= counters->listener_count) continue;

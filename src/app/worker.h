@@ -1,7 +1,7 @@
 /* worker.h: one thread, one loop, one proxy a listener.
  *
- * Made, configured and destroyed by the control thread; what touches the loop runs in the worker's thread while
- * control waits for it, so that a change is one step for both.
+ * Made, configured and destroyed by the control thread; what touches the loop runs in the worker's
+ * thread while control waits for it, so that a change is one step for both.
  */
 #ifndef APP_WORKER_H
 #define APP_WORKER_H
@@ -20,7 +20,8 @@ struct worker {
     struct list listeners; /* those in service, and those that drain */
     struct list fresh;     /* listening for a configuration that is not yet taken */
     bool started, draining;
-    void (*drained)(struct worker *worker); /* from its thread, once, when the last listener is gone */
+    void (*drained)(
+        struct worker *worker); /* from its thread, once, when the last listener is gone */
     void *owner;
     pthread_t thread;
     pthread_mutex_t mutex;
@@ -42,16 +43,19 @@ bool worker_start(struct worker *worker) __attribute__((warn_unused_result));
 /* Cancels what still runs, and ends the thread. */
 void worker_stop(struct worker *worker);
 
-/* A new configuration in two steps. First: listen where it is new. False, with *error, when that fails: undo then. */
+/* A new configuration in two steps. First: listen where it is new. False, with *error, when that
+ * fails: undo then. */
 bool worker_prepare(struct worker *worker, const struct worker_plan *plan, const char **error)
     __attribute__((warn_unused_result));
 void worker_undo(struct worker *worker);
-/* Second, which takes it: new requests follow it, and listeners that it does not have any more drain. False: without
- * memory some listeners still follow the old one. */
-bool worker_commit(struct worker *worker, const struct worker_plan *plan) __attribute__((warn_unused_result));
+/* Second, which takes it: new requests follow it, and listeners that it does not have any more
+ * drain. False: without memory some listeners still follow the old one. */
+bool worker_commit(struct worker *worker, const struct worker_plan *plan)
+    __attribute__((warn_unused_result));
 
 /* Is this listener in service, and where? `nth`: of those configured alike (port 0), from 0. */
-bool worker_listens(struct worker *worker, const struct conf_address *listen, size_t nth, struct rt_addr *addr);
+bool worker_listens(struct worker *worker, const struct conf_address *listen, size_t nth,
+                    struct rt_addr *addr);
 
 /* Section 16, in two steps. */
 void worker_announce_drain(struct worker *worker);

@@ -4,6 +4,7 @@
 
 #define CHECK(condition) ((condition) ? (void)0 : __builtin_trap())
 
-#define CONTAINER_OF(pointer, type, member) ((type *)(void *)((char *)(pointer) - offsetof(type, member)))
+#define CONTAINER_OF(pointer, type, member)                                                        \
+    ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
 #endif

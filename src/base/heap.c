@@ -40,7 +40,8 @@ static void sift_down(struct heap *heap, struct heap_node *node)
     for (;;) {
         size_t child = slot * 2;
         if (child > heap->count) break;
-        if (child < heap->count && heap->before(heap->items[child + 1], heap->items[child])) child++;
+        if (child < heap->count && heap->before(heap->items[child + 1], heap->items[child]))
+            child++;
         if (!heap->before(heap->items[child], node)) break;
         place(heap, slot, heap->items[child]);
         slot = child;

@@ -26,7 +26,7 @@ void heap_deinit(struct heap *heap);
 /* False when count_max is reached or no memory is left; the heap is then unchanged. */
 bool heap_insert(struct heap *heap, struct heap_node *node) __attribute__((warn_unused_result));
 void heap_remove(struct heap *heap, struct heap_node *node);
-struct heap_node *heap_top(const struct heap *heap); /* NULL when empty */
+struct heap_node *heap_top(const struct heap *heap);        /* NULL when empty */
 void heap_moved(struct heap *heap, struct heap_node *node); /* its key changed */
 
 #endif

@@ -4,9 +4,10 @@
 
 #include <belay/slice.h>
 
-/* Of `count` names the one with the fewest edits (insert, delete, replace, swap neighbours; letter case, '-' and '_'
- * are one) to `word`, the first among equals. NULL when even that one differs in more than a third of its letters
- * (at least one edit is always allowed), or the word is longer than 64 bytes. */
+/* Of `count` names the one with the fewest edits (insert, delete, replace, swap neighbours; letter
+ * case, '-' and '_' are one) to `word`, the first among equals. NULL when even that one differs in
+ * more than a third of its letters (at least one edit is always allowed), or the word is longer
+ * than 64 bytes. */
 const char *nearest_name(struct belay_slice word, const char *const *names, size_t count);
 
 #endif

@@ -39,7 +39,8 @@ static inline uint64_t rng_next(struct rng *rng)
     return result;
 }
 
-/* Maps 64 uniform bits to 0..bound-1 (Lemire 2019, without the rejection: bias below bound / 2^64). */
+/* Maps 64 uniform bits to 0..bound-1 (Lemire 2019, without the rejection: bias below bound / 2^64).
+ */
 static inline uint64_t rng_scale(uint64_t luck, uint64_t bound)
 {
     return (uint64_t)(((unsigned __int128)luck * bound) >> 64);

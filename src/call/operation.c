@@ -53,7 +53,8 @@ struct belay_admission belay_operation_admit(struct belay_operation *op, struct 
     struct belay_instant attempt_end_at =
         belay_deadline_attempt_end(now, op->deadline_at, op->policy->attempt_timeout_for);
     if (op->counted_attempts >= op->policy->attempts_max) {
-        out = (struct belay_admission){.kind = BELAY_REFUSED, .terminal = BELAY_TERMINAL_MAX_ATTEMPTS};
+        out = (struct belay_admission){.kind = BELAY_REFUSED,
+                                       .terminal = BELAY_TERMINAL_MAX_ATTEMPTS};
     } else {
         belay__target_admit(op, now, attempt_end_at, &out);
     }
@@ -83,9 +84,11 @@ static bool is_owned(const struct belay_operation *op)
     return op->traits.owned_elsewhere && !op->policy->retry_when_owned;
 }
 
-static struct belay_class classify(const struct belay_operation *op, const struct belay_outcome *outcome)
+static struct belay_class classify(const struct belay_operation *op,
+                                   const struct belay_outcome *outcome)
 {
-    return belay_classify_decide(&op->traits, &op->policy->retry_on, op->policy->retry_unsafe_refusals, outcome);
+    return belay_classify_decide(&op->traits, &op->policy->retry_on,
+                                 op->policy->retry_unsafe_refusals, outcome);
 }
 
 bool belay_operation_decides_at_head(const struct belay_operation *op, int status)
@@ -96,15 +99,18 @@ bool belay_operation_decides_at_head(const struct belay_operation *op, int statu
     return kind == BELAY_CLASS_REPEATABLE && !is_owned(op);
 }
 
-enum belay_outcome_class belay_operation_class(const struct belay_operation *op, const struct belay_outcome *outcome)
+enum belay_outcome_class belay_operation_class(const struct belay_operation *op,
+                                               const struct belay_outcome *outcome)
 {
     return classify(op, outcome).kind;
 }
 
-/* Section 5a: goes again at once on a fresh connection, once an operation, whatever the list of outcomes says. */
+/* Section 5a: goes again at once on a fresh connection, once an operation, whatever the list of
+ * outcomes says. */
 static bool is_stale_repeat(const struct belay_operation *op, const struct belay_outcome *outcome)
 {
-    return outcome->stale && outcome->error != BELAY_ERROR_NONE && op->replay_safe && !op->stale_used;
+    return outcome->stale && outcome->error != BELAY_ERROR_NONE && op->replay_safe &&
+           !op->stale_used;
 }
 
 static void draw_wait(struct belay_operation *op, const struct belay_outcome *outcome,
@@ -113,8 +119,10 @@ static void draw_wait(struct belay_operation *op, const struct belay_outcome *ou
     const struct belay_backoff_config *config = &op->policy->backoff;
     if (facts->stale_repeat) return;
     if (outcome->has_retry_after) {
-        struct belay_span spare = belay_span_ns(belay_ns_sub(facts->remaining.ns, facts->reserve.ns));
-        facts->wait = belay_backoff_decide_hint(config, belay_span_ms(outcome->retry_after_ms), spare, luck);
+        struct belay_span spare =
+            belay_span_ns(belay_ns_sub(facts->remaining.ns, facts->reserve.ns));
+        facts->wait =
+            belay_backoff_decide_hint(config, belay_span_ms(outcome->retry_after_ms), spare, luck);
         facts->wait_source = BELAY_WAIT_RETRY_AFTER;
         return;
     }
@@ -123,8 +131,8 @@ static void draw_wait(struct belay_operation *op, const struct belay_outcome *ou
     op->previous_wait = facts->wait;
 }
 
-static void fill_facts(struct belay_operation *op, const struct belay_outcome *outcome, struct belay_instant now,
-                       uint64_t luck, struct belay_retry_facts *facts)
+static void fill_facts(struct belay_operation *op, const struct belay_outcome *outcome,
+                       struct belay_instant now, uint64_t luck, struct belay_retry_facts *facts)
 {
     *facts = (struct belay_retry_facts){
         .outcome_class = classify(op, outcome),
@@ -152,7 +160,8 @@ static void fill_report(const struct belay_operation *op, const struct belay_out
 {
     bool too_many = outcome->error == BELAY_ERROR_NONE && outcome->status == 429;
     bool unavailable = outcome->error == BELAY_ERROR_NONE && outcome->status == 503;
-    struct belay_span hint = outcome->has_retry_after ? belay_span_ms(outcome->retry_after_ms) : no_wait;
+    struct belay_span hint =
+        outcome->has_retry_after ? belay_span_ms(outcome->retry_after_ms) : no_wait;
     *report = (struct belay__report){
         .result = {.health = belay_classify_health(outcome),
                    .timed_out = outcome->error == BELAY_ERROR_TIMEOUT,
@@ -168,18 +177,21 @@ static void fill_report(const struct belay_operation *op, const struct belay_out
 }
 
 /* Rules 1 to 6 by itself, then the target's books and rules 7 to 9 in one locked step. */
-static struct belay_retry_plan decide(struct belay_operation *op, const struct belay_outcome *outcome,
-                                      struct belay_instant now, const struct belay_retry_facts *facts)
+static struct belay_retry_plan decide(struct belay_operation *op,
+                                      const struct belay_outcome *outcome, struct belay_instant now,
+                                      const struct belay_retry_facts *facts)
 {
     struct belay__report report;
     struct belay_retry_plan plan = belay_retry_decide(facts);
     fill_report(op, outcome, now, &report);
     report.wants_retry = plan.decision == BELAY_DECISION_RETRY;
     struct belay__shared_facts shared = belay__target_record(op, &report);
-    return report.wants_retry ? belay_retry_decide_shared(plan, shared.has_token, shared.closed) : plan;
+    return report.wants_retry ? belay_retry_decide_shared(plan, shared.has_token, shared.closed)
+                              : plan;
 }
 
-struct belay_verdict belay_operation_record(struct belay_operation *op, const struct belay_outcome *outcome,
+struct belay_verdict belay_operation_record(struct belay_operation *op,
+                                            const struct belay_outcome *outcome,
                                             struct belay_instant now, uint64_t luck)
 {
     CHECK(op->state == IN_FLIGHT);

@@ -48,7 +48,8 @@ static void ring_init(struct belay_waiter *head)
     head->next = head->prev = head;
 }
 
-struct belay_target *belay_target_init(void *memory, const struct belay_policy *policy, uint64_t seed)
+struct belay_target *belay_target_init(void *memory, const struct belay_policy *policy,
+                                       uint64_t seed)
 {
     struct belay_target *target = memory;
     *target = (struct belay_target){.latest = {INT64_MIN}, .hold_config = policy->hold};
@@ -66,7 +67,8 @@ struct belay_target *belay_target_init(void *memory, const struct belay_policy *
 
 void belay_target_deinit(struct belay_target *target)
 {
-    CHECK(target->bulkhead.in_flight == 0 && target->bulkhead.waiting == 0 && target->quota_waiting == 0);
+    CHECK(target->bulkhead.in_flight == 0 && target->bulkhead.waiting == 0 &&
+          target->quota_waiting == 0);
     lock_deinit(&target->lock);
 }
 
@@ -81,7 +83,8 @@ static struct belay_instant advance(struct belay_target *target, struct belay_in
 /* Its address names the thread. */
 static _Thread_local char this_thread;
 
-/* Under the lock: the first in the queue was promised a slot; `waker` keeps its owner from going away meanwhile. */
+/* Under the lock: the first in the queue was promised a slot; `waker` keeps its owner from going
+ * away meanwhile. */
 static struct belay_waiter *promise_to_first(struct belay_target *target)
 {
     struct belay_waiter *first = target->slot_queue.next;
@@ -93,7 +96,8 @@ static struct belay_waiter *promise_to_first(struct belay_target *target)
     return first;
 }
 
-/* Without the lock. The last touch of the waiter is the store: its owner may be gone right after. */
+/* Without the lock. The last touch of the waiter is the store: its owner may be gone right after.
+ */
 static void tell(struct belay_waiter *waiter)
 {
     if (!waiter) return;
@@ -173,7 +177,8 @@ static struct keyed_hold *make_hold(struct belay_target *target, uint64_t key)
         if (target->holds[i].hold.until_at.ns < found->hold.until_at.ns) found = &target->holds[i];
     }
     found->key = key;
-    found->hold.until_at = (struct belay_instant){INT64_MIN}; /* the generation goes on: old tickets are void */
+    found->hold.until_at =
+        (struct belay_instant){INT64_MIN}; /* the generation goes on: old tickets are void */
     return found;
 }
 
@@ -186,8 +191,8 @@ static void refuse(struct belay_admission *out, enum belay_terminal terminal, ui
     ++*counter;
 }
 
-static void refuse_until(struct belay_admission *out, struct belay_instant now, struct belay_instant at,
-                         enum belay_terminal terminal, uint64_t *counter)
+static void refuse_until(struct belay_admission *out, struct belay_instant now,
+                         struct belay_instant at, enum belay_terminal terminal, uint64_t *counter)
 {
     refuse(out, terminal, counter);
     out->has_hint = at.ns > now.ns;
@@ -207,12 +212,14 @@ static void wait_until(struct belay_admission *out, struct belay_instant at)
     out->at = at;
 }
 
-static void ask_breaker(struct belay_target *target, const struct belay_operation *op, struct belay_instant now,
-                        struct belay_admission *out)
+static void ask_breaker(struct belay_target *target, const struct belay_operation *op,
+                        struct belay_instant now, struct belay_admission *out)
 {
-    struct belay_breaker_answer answer = belay_breaker_decide(&target->breaker, now, op->attempts > 0);
+    struct belay_breaker_answer answer =
+        belay_breaker_decide(&target->breaker, now, op->attempts > 0);
     if (answer.kind == BELAY_BREAKER_REFUSE) {
-        refuse_until(out, now, answer.at, BELAY_TERMINAL_BREAKER_OPEN, &target->stats.refused_breaker);
+        refuse_until(out, now, answer.at, BELAY_TERMINAL_BREAKER_OPEN,
+                     &target->stats.refused_breaker);
     } else if (answer.kind == BELAY_BREAKER_WAIT && fits(op, answer.at)) {
         wait_until(out, answer.at);
     } else if (answer.kind == BELAY_BREAKER_WAIT) {
@@ -220,8 +227,8 @@ static void ask_breaker(struct belay_target *target, const struct belay_operatio
     }
 }
 
-static void ask_hold(struct belay_target *target, struct belay_operation *op, struct belay_instant now,
-                     struct belay_admission *out)
+static void ask_hold(struct belay_target *target, struct belay_operation *op,
+                     struct belay_instant now, struct belay_admission *out)
 {
     struct keyed_hold *found = find_hold(target, op->claim.hold_key);
     if (!found) return;
@@ -235,12 +242,14 @@ static void ask_hold(struct belay_target *target, struct belay_operation *op, st
     wait_until(out, at);
 }
 
-static void ask_quota(struct belay_target *target, const struct belay_operation *op, struct belay_instant now,
-                      struct belay_admission *out)
+static void ask_quota(struct belay_target *target, const struct belay_operation *op,
+                      struct belay_instant now, struct belay_admission *out)
 {
-    struct belay_instant at = belay_quota_next_at(&target->quota, now, ahead_in_quota(target, &op->waiter));
+    struct belay_instant at =
+        belay_quota_next_at(&target->quota, now, ahead_in_quota(target, &op->waiter));
     if (at.ns <= now.ns) return;
-    bool has_place = op->waiter.place == IN_QUOTA_QUEUE || target->quota_waiting < target->quota.config.queue;
+    bool has_place =
+        op->waiter.place == IN_QUOTA_QUEUE || target->quota_waiting < target->quota.config.queue;
     if (has_place && fits(op, at)) {
         wait_until(out, at);
     } else {
@@ -248,22 +257,26 @@ static void ask_quota(struct belay_target *target, const struct belay_operation 
     }
 }
 
-static void ask_bulkhead(struct belay_target *target, const struct belay_operation *op, struct belay_admission *out)
+static void ask_bulkhead(struct belay_target *target, const struct belay_operation *op,
+                         struct belay_admission *out)
 {
     if (op->waiter.place == HAS_PROMISE) return;
-    enum belay_bulkhead_answer answer =
-        op->waiter.place == IN_SLOT_QUEUE ? BELAY_BULKHEAD_QUEUE : belay_bulkhead_decide(&target->bulkhead);
+    enum belay_bulkhead_answer answer = op->waiter.place == IN_SLOT_QUEUE
+                                            ? BELAY_BULKHEAD_QUEUE
+                                            : belay_bulkhead_decide(&target->bulkhead);
     if (answer == BELAY_BULKHEAD_FREE) return;
     if (answer == BELAY_BULKHEAD_FULL || !op->waiter.wake) {
         refuse(out, BELAY_TERMINAL_BULKHEAD_FULL, &target->stats.refused_bulkhead);
         return;
     }
     out->kind = BELAY_QUEUED;
-    out->at = belay_instant_add(op->deadline_at, belay_span_ns(belay_ns_sub(0, op->policy->reserve_for.ns)));
+    out->at = belay_instant_add(op->deadline_at,
+                                belay_span_ns(belay_ns_sub(0, op->policy->reserve_for.ns)));
 }
 
-static enum place look(struct belay_target *target, struct belay_operation *op, struct belay_instant now,
-                       struct belay_span remaining, struct belay_admission *out)
+static enum place look(struct belay_target *target, struct belay_operation *op,
+                       struct belay_instant now, struct belay_span remaining,
+                       struct belay_admission *out)
 {
     *out = (struct belay_admission){.kind = BELAY_ADMITTED};
     if (!belay_deadline_allows(remaining, belay_span_ns(0), op->policy->reserve_for)) {
@@ -279,11 +292,12 @@ static enum place look(struct belay_target *target, struct belay_operation *op, 
     return out->kind == BELAY_QUEUED ? IN_SLOT_QUEUE : NOWHERE;
 }
 
-static void take_all(struct belay_target *target, struct belay_operation *op, struct belay_instant now,
-                     struct belay_instant attempt_end_at)
+static void take_all(struct belay_target *target, struct belay_operation *op,
+                     struct belay_instant now, struct belay_instant attempt_end_at)
 {
     struct belay_claim *claim = &op->claim;
-    claim->permit = belay_breaker_take(&target->breaker, belay_instant_add(attempt_end_at, lease_grace));
+    claim->permit =
+        belay_breaker_take(&target->breaker, belay_instant_add(attempt_end_at, lease_grace));
     belay_quota_take(&target->quota, now);
     belay_bulkhead_take(&target->bulkhead, op->waiter.place == HAS_PROMISE);
     if (op->waiter.place == HAS_PROMISE) op->waiter.place = NOWHERE;
@@ -300,8 +314,8 @@ static void take_all(struct belay_target *target, struct belay_operation *op, st
     target->stats.attempts++;
 }
 
-void belay__target_admit(struct belay_operation *op, struct belay_instant now, struct belay_instant attempt_end_at,
-                         struct belay_admission *out)
+void belay__target_admit(struct belay_operation *op, struct belay_instant now,
+                         struct belay_instant attempt_end_at, struct belay_admission *out)
 {
     struct belay_target *target = op->target;
     struct belay_waiter *told = NULL;
@@ -336,11 +350,13 @@ static void obey(struct belay_target *target, uint64_t hold_key, const struct be
         belay_quota_on_too_many(&target->quota, now);
     }
     if (report->holds) {
-        belay_hold_on_hint(&make_hold(target, hold_key)->hold, &target->hold_config, now, report->hint);
+        belay_hold_on_hint(&make_hold(target, hold_key)->hold, &target->hold_config, now,
+                           report->hint);
     }
 }
 
-static struct belay__shared_facts reserve_retry(struct belay_target *target, struct belay_claim *claim)
+static struct belay__shared_facts reserve_retry(struct belay_target *target,
+                                                struct belay_claim *claim)
 {
     struct belay__shared_facts facts = {false, target->breaker.state == BELAY_BREAKER_CLOSED};
     facts.has_token = belay_budget_take(&target->budget);
@@ -355,7 +371,8 @@ static struct belay__shared_facts reserve_retry(struct belay_target *target, str
     return facts;
 }
 
-struct belay__shared_facts belay__target_record(struct belay_operation *op, const struct belay__report *report)
+struct belay__shared_facts belay__target_record(struct belay_operation *op,
+                                                const struct belay__report *report)
 {
     struct belay_target *target = op->target;
     struct belay__shared_facts facts = {false, false};
@@ -401,7 +418,8 @@ void belay_target_on_limit(struct belay_target *target, struct belay_instant now
     lock_give(&target->lock);
 }
 
-void belay_target_stats(struct belay_target *target, struct belay_instant now, struct belay_target_stats *out)
+void belay_target_stats(struct belay_target *target, struct belay_instant now,
+                        struct belay_target_stats *out)
 {
     lock_take(&target->lock);
     (void)advance(target, now);

@@ -1,4 +1,5 @@
-/* client.c: the pool of one address: placing a call on a connection, resolving, connecting, keeping, clocks. */
+/* client.c: the pool of one address: placing a call on a connection, resolving, connecting,
+ * keeping, clocks. */
 #include "client/client.h"
 
 #include "base/check.h"
@@ -11,8 +12,8 @@
 static void on_clock(struct rt_timer *timer);
 static void on_idle_clock(struct rt_timer *timer);
 
-struct client *client_create(struct rt *rt, const struct client_limits *limits, struct belay_slice host,
-                             uint16_t port)
+struct client *client_create(struct rt *rt, const struct client_limits *limits,
+                             struct belay_slice host, uint16_t port)
 {
     struct client *client = calloc(1, sizeof *client);
     if (!client) return NULL;
@@ -92,26 +93,29 @@ void client_conn_park(struct client_conn *conn)
     list_push_front(&client->idle, &conn->node);
     client->stats.idle++;
     if (!rt_timer_armed(&client->idle_clock)) {
-        rt_timer_arm(client->rt, &client->idle_clock, belay_instant_add(conn->active_at, client->limits.idle_for));
+        rt_timer_arm(client->rt, &client->idle_clock,
+                     belay_instant_add(conn->active_at, client->limits.idle_for));
     }
 }
 
 void client_drop_idle(struct client *client)
 {
     while (!list_empty(&client->idle)) {
-        client_conn_discard(CONTAINER_OF(client->idle.next, struct client_conn, node), RT_CLOSE_GRACEFUL);
+        client_conn_discard(CONTAINER_OF(client->idle.next, struct client_conn, node),
+                            RT_CLOSE_GRACEFUL);
     }
 }
 
-/* The timer is armed for the oldest and not moved while connections come and go: when it fires too early for the
- * oldest of that moment, it is armed again. */
+/* The timer is armed for the oldest and not moved while connections come and go: when it fires too
+ * early for the oldest of that moment, it is armed again. */
 static void on_idle_clock(struct rt_timer *timer)
 {
     struct client *client = CONTAINER_OF(timer, struct client, idle_clock);
     struct belay_instant now = rt_now(client->rt);
     while (!list_empty(&client->idle)) {
         struct client_conn *oldest = CONTAINER_OF(client->idle.prev, struct client_conn, node);
-        struct belay_instant ends_at = belay_instant_add(oldest->active_at, client->limits.idle_for);
+        struct belay_instant ends_at =
+            belay_instant_add(oldest->active_at, client->limits.idle_for);
         if (belay_instant_before(now, ends_at)) {
             rt_timer_arm(client->rt, timer, ends_at);
             return;
@@ -125,8 +129,10 @@ static void on_idle_clock(struct rt_timer *timer)
 static struct belay_instant ends_at(const struct client_conn *conn)
 {
     const struct client_call *call = conn->call;
-    if (conn->state != CONN_BUSY) return belay_instant_add(conn->active_at, call->options.connect_for);
-    bool owed = !call->body_ends && call->head.length + call->body.length == 0 && !call->wants_writable;
+    if (conn->state != CONN_BUSY)
+        return belay_instant_add(conn->active_at, call->options.connect_for);
+    bool owed =
+        !call->body_ends && call->head.length + call->body.length == 0 && !call->wants_writable;
     if (conn->paused || owed || call->options.silence_for.ns == 0) return belay_instant_never();
     return belay_instant_add(conn->active_at, call->options.silence_for);
 }
@@ -140,8 +146,8 @@ void client_conn_watch(struct client_conn *conn)
     rt_timer_arm(client->rt, &client->clock, at);
 }
 
-/* Bytes only move `active_at`; the timer finds out when it fires. Callbacks may start and cancel calls, so those whose
- * time is up are first put aside. */
+/* Bytes only move `active_at`; the timer finds out when it fires. Callbacks may start and cancel
+ * calls, so those whose time is up are first put aside. */
 static void on_clock(struct rt_timer *timer)
 {
     struct client *client = CONTAINER_OF(timer, struct client, clock);
@@ -171,7 +177,8 @@ static void connect_to(struct client_conn *conn)
     struct client *client = conn->client;
     enum belay_error_class error = BELAY_ERROR_REFUSED;
     conn->state = CONN_CONNECTING;
-    conn->rt_conn = rt_connect(client->rt, &client->resolved.addrs[conn->address], &client_conn_events, conn, &error);
+    conn->rt_conn = rt_connect(client->rt, &client->resolved.addrs[conn->address],
+                               &client_conn_events, conn, &error);
     if (conn->rt_conn) {
         client->stats.open++;
         client->stats.connects++;
@@ -193,7 +200,8 @@ void client_conn_next_address(struct client_conn *conn, enum belay_error_class e
         connect_to(conn);
         return;
     }
-    if (!belay_instant_is_never(client->resolved_until)) client->resolved_until = (struct belay_instant){0};
+    if (!belay_instant_is_never(client->resolved_until))
+        client->resolved_until = (struct belay_instant){0};
     client_conn_fail(conn, error);
 }
 
@@ -231,8 +239,8 @@ static void connect_fresh(struct client_call *call)
     } else {
         struct belay_slice host = buf_slice(&client->host);
         conn->state = CONN_RESOLVING;
-        conn->resolve = rt_resolve(client->rt, belay_slice(host.data, host.length - 1), client->port, on_resolved,
-                                   conn);
+        conn->resolve = rt_resolve(client->rt, belay_slice(host.data, host.length - 1),
+                                   client->port, on_resolved, conn);
         if (!conn->resolve) rt_timer_arm(client->rt, &call->soon, now);
     }
     client_conn_watch(conn);
@@ -277,7 +285,8 @@ static void on_soon(struct rt_timer *timer)
     struct client_call *call = CONTAINER_OF(timer, struct client_call, soon);
     struct client_conn *conn = call->conn;
     if (!conn) {
-        struct client_failure failure = {.error = BELAY_ERROR_REFUSED, .phase = BELAY_PHASE_CONNECT};
+        struct client_failure failure = {.error = BELAY_ERROR_REFUSED,
+                                         .phase = BELAY_PHASE_CONNECT};
         call->events->failed(call, &failure);
     } else if (conn->state == CONN_RESOLVING && !conn->resolve) {
         client_conn_fail(conn, BELAY_ERROR_DNS);
@@ -288,9 +297,9 @@ static void on_soon(struct rt_timer *timer)
     }
 }
 
-void client_call_start(struct client *client, struct client_call *call, const struct client_events *events,
-                       const struct client_options *options, struct belay_slice head, struct belay_slice body,
-                       bool body_ends)
+void client_call_start(struct client *client, struct client_call *call,
+                       const struct client_events *events, const struct client_options *options,
+                       struct belay_slice head, struct belay_slice body, bool body_ends)
 {
     call->reused = false;
     call->events = events;

@@ -1,4 +1,5 @@
-/* conn.h: what the two halves of the client share: the pool (client.c) and one exchange (exchange.c). */
+/* conn.h: what the two halves of the client share: the pool (client.c) and one exchange
+ * (exchange.c). */
 #ifndef CLIENT_CONN_H
 #define CLIENT_CONN_H
 
@@ -8,8 +9,8 @@
 #define CLIENT_READ_BYTES ((size_t)64 * 1024) /* one read of an answer takes at most so much */
 #define CLIENT_INTERIM_MAX 16                 /* 1xx heads before a final one */
 
-/* IDLE: in client.idle, nobody's; GONE: closed, freed when the last function that stands on it returns. All others
- * are in client.busy and have a call. */
+/* IDLE: in client.idle, nobody's; GONE: closed, freed when the last function that stands on it
+ * returns. All others are in client.busy and have a call. */
 enum client_conn_state { CONN_RESOLVING, CONN_CONNECTING, CONN_BUSY, CONN_IDLE, CONN_GONE };
 
 struct client_conn {
@@ -19,9 +20,10 @@ struct client_conn {
     struct rt_conn *rt_conn;
     struct rt_resolve *resolve;
     enum client_conn_state state;
-    struct belay_instant active_at; /* the last byte either way; since when idle; when the connecting began */
-    uint64_t written_before;        /* bytes of earlier requests */
-    size_t address;                 /* which of the resolved ones is being tried */
+    struct belay_instant
+        active_at; /* the last byte either way; since when idle; when the connecting began */
+    uint64_t written_before; /* bytes of earlier requests */
+    size_t address;          /* which of the resolved ones is being tried */
     /* the answer */
     struct http1_scan scan;
     struct http1_body body;
@@ -36,13 +38,13 @@ struct client {
     struct client_limits limits;
     struct buf host;
     uint16_t port;
-    struct rt_resolved resolved;       /* the literal address, or the last look-up's answer */
+    struct rt_resolved resolved; /* the literal address, or the last look-up's answer */
     struct belay_instant resolved_until;
-    struct list busy, idle;            /* idle: the latest used in front */
-    struct rt_timer clock;             /* silence and connect clocks: never later than the first of them ends */
+    struct list busy, idle; /* idle: the latest used in front */
+    struct rt_timer clock; /* silence and connect clocks: never later than the first of them ends */
     struct rt_timer idle_clock;
     struct client_stats stats;
-    struct http1_head head;            /* of the answer being parsed: no two are at a time */
+    struct http1_head head; /* of the answer being parsed: no two are at a time */
     char read_buffer[CLIENT_READ_BYTES];
 };
 
@@ -52,7 +54,8 @@ extern const struct rt_conn_events client_conn_events;
 bool client_conn_send(struct client_conn *conn) __attribute__((warn_unused_result));
 /* Writes what the call still has; reads what the caller's pause has kept. */
 void client_conn_soon(struct client_conn *conn);
-/* Ends the call with a failure, or quietly moves it to another connection when the pooled one had taken nothing. */
+/* Ends the call with a failure, or quietly moves it to another connection when the pooled one had
+ * taken nothing. */
 void client_conn_fail(struct client_conn *conn, enum belay_error_class error);
 void client_conn_want(struct client_conn *conn);
 /* Closes, unlinks and frees (later, when it is entered). */

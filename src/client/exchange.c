@@ -1,5 +1,5 @@
-/* exchange.c: one exchange on one connection: the request goes out, the answer comes in, the connection is kept or
- * not (RFC 9112 section 9). */
+/* exchange.c: one exchange on one connection: the request goes out, the answer comes in, the
+ * connection is kept or not (RFC 9112 section 9). */
 #include "base/check.h"
 #include "client/conn.h"
 
@@ -40,7 +40,8 @@ void client_conn_fail(struct client_conn *conn, enum belay_error_class error)
     call->conn = NULL;
     client_conn_discard(conn, RT_CLOSE_ABORT);
     if (call->reused && lost && !failure.bytes_accepted) {
-        client_call_place(call); /* the pooled connection was dead and took nothing: that was no attempt */
+        client_call_place(
+            call); /* the pooled connection was dead and took nothing: that was no attempt */
         return;
     }
     if (failure.stale) client->stats.stale++;
@@ -50,7 +51,8 @@ void client_conn_fail(struct client_conn *conn, enum belay_error_class error)
 void client_conn_want(struct client_conn *conn)
 {
     const struct client_call *call = conn->call;
-    bool writing = !conn->write_failed && (call->head.length + call->body.length > 0 || call->wants_writable);
+    bool writing =
+        !conn->write_failed && (call->head.length + call->body.length > 0 || call->wants_writable);
     rt_conn_interest(conn->rt_conn, (conn->paused ? 0u : RT_READ) | (writing ? RT_WRITE : 0u));
 }
 
@@ -89,7 +91,8 @@ bool client_conn_send(struct client_conn *conn)
     conn->written_before = rt_conn_written(conn->rt_conn);
     conn->scan = (struct http1_scan){0};
     conn->interim = 0;
-    conn->answer_bytes = conn->head_read = conn->keep = conn->over = conn->paused = conn->write_failed = false;
+    conn->answer_bytes = conn->head_read = conn->keep = conn->over = conn->paused =
+        conn->write_failed = false;
     touch(conn);
     struct rt_io io = flush(conn);
     if (io.kind == RT_IO_ERROR || io.kind == RT_IO_END) return false;
@@ -98,8 +101,8 @@ bool client_conn_send(struct client_conn *conn)
     return true;
 }
 
-/* A lost connection may still hold the answer that the peer gave before it stopped reading: only when there is
- * nothing to read does the fault of the write count. */
+/* A lost connection may still hold the answer that the peer gave before it stopped reading: only
+ * when there is nothing to read does the fault of the write count. */
 static void on_write_failed(struct client_conn *conn)
 {
     conn->write_failed = true;
@@ -126,7 +129,8 @@ static void on_writable(struct client_conn *conn)
 size_t client_call_body(struct client_call *call, struct belay_slice piece, bool ends)
 {
     struct client_conn *conn = call->conn;
-    CHECK(conn && conn->state == CONN_BUSY && call->head.length + call->body.length == 0 && !call->body_ends);
+    CHECK(conn && conn->state == CONN_BUSY && call->head.length + call->body.length == 0 &&
+          !call->body_ends);
     size_t taken = 0;
     if (conn->write_failed) return piece.length;
     if (piece.length > 0) {
@@ -151,7 +155,8 @@ static void finish(struct client_conn *conn, bool leftover)
 {
     struct client_call *call = conn->call;
     struct client *client = conn->client;
-    bool sent = call->body_ends && call->head.length + call->body.length == 0 && !conn->write_failed;
+    bool sent =
+        call->body_ends && call->head.length + call->body.length == 0 && !conn->write_failed;
     rt_timer_disarm(client->rt, &call->soon);
     call->conn = NULL;
     if (conn->keep && sent && !leftover) {
@@ -170,14 +175,15 @@ static bool feed_head(struct client_conn *conn, struct belay_slice in, size_t *u
     struct http1_head *head = &client->head;
     const struct http1_limits *limits = &client->limits.http1;
     struct http1_error error;
-    enum http1_step step = http1_parse_response(&conn->scan, limits, conn->call->options.method, in, head, used,
-                                                &error);
+    enum http1_step step = http1_parse_response(&conn->scan, limits, conn->call->options.method, in,
+                                                head, used, &error);
     if (step == HTTP1_MORE) {
         *used = 0;
         return false;
     }
     bool interim = step == HTTP1_DONE && head->status < 200;
-    if (step == HTTP1_BAD || head->status == 101 || (interim && ++conn->interim > CLIENT_INTERIM_MAX)) {
+    if (step == HTTP1_BAD || head->status == 101 ||
+        (interim && ++conn->interim > CLIENT_INTERIM_MAX)) {
         bool over = step == HTTP1_BAD && error.offset >= limits->head_bytes_max;
         client_conn_fail(conn, over ? BELAY_ERROR_TOO_LARGE : BELAY_ERROR_PROTOCOL);
         return false;
@@ -230,20 +236,24 @@ static void feed_kept(struct client_conn *conn)
     if (conn->over) finish(conn, buf_length(&conn->kept) > 0);
 }
 
-/* Bytes in the client's own buffer, which is another connection's at the next read: what is left has to be kept. */
+/* Bytes in the client's own buffer, which is another connection's at the next read: what is left
+ * has to be kept. */
 static void feed_fresh(struct client_conn *conn, struct belay_slice in)
 {
     size_t used = feed(conn, in);
     if (conn->state != CONN_BUSY) return;
-    if (conn->over) finish(conn, used < in.length);
+    if (conn->over)
+        finish(conn, used < in.length);
     else if (used < in.length && !buf_add(&conn->kept, in.data + used, in.length - used))
         client_conn_fail(conn, BELAY_ERROR_TOO_LARGE);
 }
 
 static void on_end(struct client_conn *conn)
 {
-    if (conn->head_read && http1_body_closed(&conn->body)) finish(conn, true);
-    else client_conn_fail(conn, BELAY_ERROR_CLOSED);
+    if (conn->head_read && http1_body_closed(&conn->body))
+        finish(conn, true);
+    else
+        client_conn_fail(conn, BELAY_ERROR_CLOSED);
 }
 
 /* One read: level-triggered readiness comes again while there is more. */
@@ -252,7 +262,8 @@ static void read_once(struct client_conn *conn)
     struct client *client = conn->client;
     bool keeping = buf_length(&conn->kept) > 0;
     size_t room = CLIENT_READ_BYTES;
-    char *where = keeping ? buf_reserve(&conn->kept, CLIENT_READ_BYTES, &room) : client->read_buffer;
+    char *where =
+        keeping ? buf_reserve(&conn->kept, CLIENT_READ_BYTES, &room) : client->read_buffer;
     if (!where) {
         client_conn_fail(conn, BELAY_ERROR_TOO_LARGE);
         return;
@@ -288,7 +299,8 @@ void client_call_resume(struct client_call *call)
     touch(conn);
     client_conn_watch(conn);
     client_conn_want(conn);
-    if (buf_length(&conn->kept) > 0) rt_timer_arm(conn->client->rt, &call->soon, rt_now(conn->client->rt));
+    if (buf_length(&conn->kept) > 0)
+        rt_timer_arm(conn->client->rt, &call->soon, rt_now(conn->client->rt));
 }
 
 void client_conn_soon(struct client_conn *conn)

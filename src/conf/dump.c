@@ -13,8 +13,10 @@ struct dump {
 
 static void indent(struct dump *dump, int depth)
 {
-    if (dump->dash) fprintf(dump->out, "%*s- ", depth * 2 - 2, "");
-    else fprintf(dump->out, "%*s", depth * 2, "");
+    if (dump->dash)
+        fprintf(dump->out, "%*s- ", depth * 2 - 2, "");
+    else
+        fprintf(dump->out, "%*s", depth * 2, "");
     dump->dash = false;
 }
 
@@ -161,8 +163,10 @@ static void print_option(const struct option *option, FILE *out)
 {
     fprintf(out, "  %s", option->name);
     const char *shown = option->initial ? option->initial : option->zero;
-    if (option_is_list(option) && option->initial) fprintf(out, " [%s]", option->initial);
-    else if (shown) fprintf(out, " [%s]", shown);
+    if (option_is_list(option) && option->initial)
+        fprintf(out, " [%s]", option->initial);
+    else if (shown)
+        fprintf(out, " [%s]", shown);
     if (option->internet) fprintf(out, " [%s over the internet]", option->internet);
     fputc('\n', out);
     print_wrapped(option->help, out);

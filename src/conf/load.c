@@ -9,12 +9,12 @@
 
 #include <stdlib.h>
 
-#define VISITS_MAX            200000 /* aliases may multiply what was written; this ends it */
-#define TARGETS_MAX           256
+#define VISITS_MAX 200000 /* aliases may multiply what was written; this ends it */
+#define TARGETS_MAX 256
 #define TARGET_NAME_BYTES_MAX 64
-#define LISTENERS_MAX         64
-#define ROUTES_MAX            1024
-#define PATH_BYTES_MAX        64 /* of an option's name, group included */
+#define LISTENERS_MAX 64
+#define ROUTES_MAX 1024
+#define PATH_BYTES_MAX 64 /* of an option's name, group included */
 
 struct mark *mark_of(struct marks *marks, enum option_scope scope, const char *name)
 {
@@ -102,8 +102,10 @@ static void set_word(struct loader *loader, const struct option *option, const y
     }
     struct position at = position_of(node);
     if (!value_set(option, base, text_of(node), loader->snapshot, &error)) {
-        if (error.no_memory) loader->no_memory = true;
-        else problems_add(&loader->problems, at, "%s", error.rule);
+        if (error.no_memory)
+            loader->no_memory = true;
+        else
+            problems_add(&loader->problems, at, "%s", error.rule);
         return;
     }
     struct conf_address *address = NULL;
@@ -156,8 +158,10 @@ static void set_switch(struct loader *loader, const struct option *option, const
     struct value_error error;
     bool is_off =
         node->type == YAML_SCALAR_NODE && number_parse(option, text_of(node), &on, &error) && !on;
-    if (is_off) value_store(option_find(option->scope, belay_slice_z(option->member)), base, 0);
-    else fault_kind(loader, node, option->name, value_kind(option));
+    if (is_off)
+        value_store(option_find(option->scope, belay_slice_z(option->member)), base, 0);
+    else
+        fault_kind(loader, node, option->name, value_kind(option));
 }
 
 static void set_option(struct loader *loader, const struct option *option, const yaml_node_t *node,
@@ -204,8 +208,10 @@ static void fault_unknown(struct loader *loader, const struct walk *walk, struct
     for (size_t i = 0; i < count; i++) names[i] = keys[i];
     struct shown shown = show(text_of(key));
     char where[PATH_BYTES_MAX];
-    if (group.length) snprintf(where, sizeof where, "%.*s", (int)group.length, group.data);
-    else snprintf(where, sizeof where, "%s", walk->title);
+    if (group.length)
+        snprintf(where, sizeof where, "%.*s", (int)group.length, group.data);
+    else
+        snprintf(where, sizeof where, "%s", walk->title);
     const char *beside = policy_beside(walk, group, text_of(key));
     if (beside) {
         problems_add(&loader->problems, position_of(key),

@@ -3,15 +3,15 @@
 
 #include "conf/conf.h"
 
-#define US        INT64_C(1000)
-#define MS        BELAY_NS_PER_MS
-#define SEC       BELAY_NS_PER_S
-#define HOUR      (3600 * SEC)
-#define KIB       INT64_C(1024)
-#define MIB       (1024 * KIB)
-#define GIB       (1024 * MIB)
+#define US INT64_C(1000)
+#define MS BELAY_NS_PER_MS
+#define SEC BELAY_NS_PER_S
+#define HOUR (3600 * SEC)
+#define KIB INT64_C(1024)
+#define MIB (1024 * KIB)
+#define GIB (1024 * MIB)
 #define COUNT_MAX 1000000
-#define WHOLE     1000000 /* 100 % in parts per million */
+#define WHOLE 1000000 /* 100 % in parts per million */
 
 static const char *const BACKOFF_KINDS[] = {"additive", "full",     "equal", "decorrelated",
                                             "none",     "constant", NULL};
@@ -58,7 +58,8 @@ const struct option OPTIONS[] = {
     {ROOT("drain.grace", TYPE_DURATION, drain_grace_for), .initial = "1s", .max = HOUR,
      .help = "How long new connections are still taken after the signal to stop."},
     {ROOT("headers.deadline_in", TYPE_HEADERS, deadline_in),
-     .initial = "grpc-timeout connect-timeout-ms x-envoy-expected-rq-timeout-ms X-Request-Timeout-Ms",
+     .initial =
+         "grpc-timeout connect-timeout-ms x-envoy-expected-rq-timeout-ms X-Request-Timeout-Ms",
      .help = "Request fields in which a caller says how much time is left; the smallest counts."},
     {ROOT("headers.deadline_out", TYPE_HEADER, deadline_out), .initial = "X-Request-Timeout-Ms",
      .help = "The field that tells the recipient how much time is left."},

@@ -5,7 +5,7 @@
 #include <belay/slice.h>
 #include <stdio.h>
 
-#define PROBLEMS_MAX   20
+#define PROBLEMS_MAX 20
 #define RULE_BYTES_MAX 400
 
 /* Both count from 1. */

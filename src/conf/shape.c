@@ -1,8 +1,8 @@
 /* shape.c: reads YAML within limits, before anything in it is looked at (shape.h). */
 #include "conf/shape.h"
 
-#define DEPTH_MAX   16
-#define NODES_MAX   100000
+#define DEPTH_MAX 16
+#define NODES_MAX 100000
 #define ANCHORS_MAX 256 /* the library searches them one by one */
 
 static struct position position_of_byte(struct belay_slice text, size_t offset)

@@ -8,10 +8,10 @@
 #include <arpa/inet.h>
 #include <strings.h>
 
-#define FILE_BYTES_MAX   4096
-#define HOST_BYTES_MAX   253
+#define FILE_BYTES_MAX 4096
+#define HOST_BYTES_MAX 253
 #define HEADER_BYTES_MAX 64
-#define HEADERS_MAX      16
+#define HEADERS_MAX 16
 
 bool value_has_number(const struct option *option)
 {
@@ -364,8 +364,10 @@ bool value_set(const struct option *option, void *base, struct belay_slice word,
     }
     bool is_zero = option->zero && belay_slice_equal(word, belay_slice_z(option->zero));
     if (is_zero && !option_is_list(option)) {
-        if (option->type == TYPE_ADDRESS) *(struct conf_address *)at = (struct conf_address){0};
-        else *(char **)at = NULL;
+        if (option->type == TYPE_ADDRESS)
+            *(struct conf_address *)at = (struct conf_address){0};
+        else
+            *(char **)at = NULL;
         return true;
     }
     switch (option->type) {
@@ -508,15 +510,19 @@ void value_print(const struct option *option, const void *base, FILE *out)
         fputs(text, out);
     } else if (option->type == TYPE_ADDRESS) {
         const struct conf_address *address = at;
-        if (address->host) print_address(address, out);
-        else fputs(option->zero, out);
+        if (address->host)
+            print_address(address, out);
+        else
+            fputs(option->zero, out);
     } else if (option->type == TYPE_METHODS && option->zero && *(const uint32_t *)at == 0) {
         fputs(option->zero, out);
     } else if (option_is_list(option)) {
         print_list(option, base, out);
     } else {
         const char *text = *(char *const *)at;
-        if (text) value_print_text(belay_slice_z(text), out);
-        else fputs(option->zero, out);
+        if (text)
+            value_print_text(belay_slice_z(text), out);
+        else
+            fputs(option->zero, out);
     }
 }

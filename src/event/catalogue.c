@@ -3,7 +3,6 @@
 
 #include <belay/event.h>
 
-
 static const char *error_name(unsigned value)
 {
     return value == BELAY_ERROR_NONE ? NULL : belay_error_class_name((enum belay_error_class)value);
@@ -36,8 +35,9 @@ static const char *wait_source_name(unsigned value)
 
 static const char *effect_name(unsigned value)
 {
-    static const char *const WORDS[] = {
-        [BELAY_EFFECT_DONE] = "done", [BELAY_EFFECT_NONE] = "none", [BELAY_EFFECT_UNKNOWN] = "unknown"};
+    static const char *const WORDS[] = {[BELAY_EFFECT_DONE] = "done",
+                                        [BELAY_EFFECT_NONE] = "none",
+                                        [BELAY_EFFECT_UNKNOWN] = "unknown"};
     return value < sizeof WORDS / sizeof WORDS[0] ? WORDS[value] : NULL;
 }
 
@@ -49,7 +49,8 @@ static const struct event_field ATTEMPT[] = {
     {KEY("v"), .type = EVENT_VERSION},
     {KEY("time"), AT(time), .type = EVENT_TIME, .presence = EVENT_IF_SET},
     {KEY("operationId"), AT(operation_id), .type = EVENT_TEXT, .bytes_max = BELAY_OPERATION_ID_MAX},
-    {KEY("requestId"), AT(operation_id), .type = EVENT_REQUEST_ID, .bytes_max = BELAY_OPERATION_ID_MAX},
+    {KEY("requestId"), AT(operation_id), .type = EVENT_REQUEST_ID,
+     .bytes_max = BELAY_OPERATION_ID_MAX},
     {KEY("attempt"), AT(verdict.attempt), .type = EVENT_COUNT},
     {KEY("method"), AT(method), .type = EVENT_TEXT, .bytes_max = 32},
     {KEY("target"), AT(target), .type = EVENT_TEXT, .presence = EVENT_IF_SET, .bytes_max = 128},
@@ -57,11 +58,13 @@ static const struct event_field ATTEMPT[] = {
     {KEY("endpoint"), AT(endpoint), .type = EVENT_TEXT, .presence = EVENT_IF_SET, .bytes_max = 256},
     {KEY("status"), AT(outcome.status), .type = EVENT_STATUS},
     {KEY("errorClass"), AT(outcome.error), .type = EVENT_WORD, .name = error_name},
-    {KEY("phase"), AT(outcome.phase), .type = EVENT_WORD, .presence = EVENT_IF_SET, .name = phase_name},
+    {KEY("phase"), AT(outcome.phase), .type = EVENT_WORD, .presence = EVENT_IF_SET,
+     .name = phase_name},
     {KEY("sent"), AT(outcome.sent), .type = EVENT_WORD, .name = sent_name},
     {KEY("elapsedMs"), AT(verdict.elapsed), .type = EVENT_SPAN},
     {KEY("remainingMs"), AT(verdict.remaining), .type = EVENT_SPAN},
-    {KEY("retryAfterMs"), AT(outcome.retry_after_ms), .type = EVENT_INTEGER, .presence = EVENT_IF_HINT},
+    {KEY("retryAfterMs"), AT(outcome.retry_after_ms), .type = EVENT_INTEGER,
+     .presence = EVENT_IF_HINT},
     {KEY("decision"), AT(verdict.decision), .type = EVENT_WORD, .name = decision_name},
     {KEY("reason"), AT(verdict.reason), .type = EVENT_WORD, .name = reason_name},
     {KEY("waitMs"), AT(verdict.wait), .type = EVENT_SPAN, .presence = EVENT_IF_RETRY},
@@ -86,7 +89,8 @@ static const struct event_field OPERATION[] = {
     {KEY("endpoint"), AT(endpoint), .type = EVENT_TEXT, .presence = EVENT_IF_SET, .bytes_max = 256},
     {KEY("result"), AT(ending), .type = EVENT_RESULT},
     {KEY("answer"), AT(answer), .type = EVENT_STATUS, .presence = EVENT_IF_SET},
-    {KEY("effect"), AT(ending.effect), .type = EVENT_WORD, .presence = EVENT_IF_SET, .name = effect_name},
+    {KEY("effect"), AT(ending.effect), .type = EVENT_WORD, .presence = EVENT_IF_SET,
+     .name = effect_name},
     {KEY("attempts"), AT(ending.attempts), .type = EVENT_COUNT},
     {KEY("elapsedMs"), AT(ending.elapsed), .type = EVENT_SPAN},
     {KEY("fallback"), AT(fallback), .type = EVENT_TEXT, .presence = EVENT_IF_SET, .bytes_max = 64},

@@ -1,4 +1,5 @@
-/* catalogue.h: every field of every record: its name, type, order, and when it is there. Drives the encoder. */
+/* catalogue.h: every field of every record: its name, type, order, and when it is there. Drives the
+ * encoder. */
 #ifndef EVENT_CATALOGUE_H
 #define EVENT_CATALOGUE_H
 
@@ -22,10 +23,10 @@ enum event_type {
 
 enum event_presence {
     EVENT_ALWAYS,
-    EVENT_IF_SET,     /* not zero, not empty */
-    EVENT_IF_RETRY,   /* the decision was retry */
-    EVENT_IF_WAIT,    /* it was, and the wait has a source */
-    EVENT_IF_HINT,    /* the server gave a hint */
+    EVENT_IF_SET,   /* not zero, not empty */
+    EVENT_IF_RETRY, /* the decision was retry */
+    EVENT_IF_WAIT,  /* it was, and the wait has a source */
+    EVENT_IF_HINT,  /* the server gave a hint */
 };
 
 #define EVENT_KEY_BYTES 16
@@ -35,7 +36,7 @@ struct event_field {
     char key[EVENT_KEY_BYTES]; /* `,"name":`, filled up with zeros, so that it is copied whole */
     uint8_t key_bytes, type, presence;
     uint16_t offset, bytes_max;
-    const char *word;             /* EVENT_KIND */
+    const char *word;              /* EVENT_KIND */
     const char *(*name)(unsigned); /* EVENT_WORD */
 };
 

@@ -21,8 +21,8 @@ static bool is_set(const struct event_field *field, const void *at)
     }
 }
 
-/* Which kinds of presence hold for this record, one bit each. Only attempt events have fields that depend on the
- * verdict. */
+/* Which kinds of presence hold for this record, one bit each. Only attempt events have fields that
+ * depend on the verdict. */
 static unsigned presences(const struct event_record *catalogue, const void *record)
 {
     unsigned held = 1u << EVENT_ALWAYS;
@@ -45,7 +45,8 @@ static char *put_word(char *at, const char *word)
     return word ? event_json_word(at, word) : put_null(at);
 }
 
-static char *put_request_id(char *at, const struct event_field *field, const void *record, const void *value)
+static char *put_request_id(char *at, const struct event_field *field, const void *record,
+                            const void *value)
 {
     static const char JOINT[] = "/attempt-";
     *at = '"';
@@ -68,13 +69,16 @@ static char *put(char *at, const struct event_field *field, const void *record, 
     case EVENT_VERSION: return event_json_number(at, BELAY_EVENT_VERSION);
     case EVENT_KIND: return event_json_word(at, field->word);
     case EVENT_TIME: return event_json_time(at, *(const struct belay_wall *)value);
-    case EVENT_TEXT: return event_json_string(at, *(const struct belay_slice *)value, field->bytes_max);
+    case EVENT_TEXT:
+        return event_json_string(at, *(const struct belay_slice *)value, field->bytes_max);
     case EVENT_REQUEST_ID: return put_request_id(at, field, record, value);
     case EVENT_COUNT: return event_json_number(at, *(const uint32_t *)value);
     case EVENT_INTEGER: return event_json_number(at, *(const int64_t *)value);
-    case EVENT_STATUS: return read_int(value) > 0 ? event_json_number(at, read_int(value)) : put_null(at);
+    case EVENT_STATUS:
+        return read_int(value) > 0 ? event_json_number(at, read_int(value)) : put_null(at);
     case EVENT_WORD: return put_word(at, field->name((unsigned)read_int(value)));
-    case EVENT_SPAN: return event_json_number(at, belay_span_floor_ms(*(const struct belay_span *)value));
+    case EVENT_SPAN:
+        return event_json_number(at, belay_span_floor_ms(*(const struct belay_span *)value));
     case EVENT_TRUE: return event_json_text(at, "true", 4);
     case EVENT_RESULT: return put_result(at, value);
     }
@@ -89,7 +93,8 @@ static size_t encode_whole(const struct event_record *catalogue, const void *rec
     for (size_t i = 0; i < catalogue->count; i++) {
         const struct event_field *field = &catalogue->fields[i];
         const void *value = (const char *)record + field->offset;
-        bool present = field->presence == EVENT_IF_SET ? is_set(field, value) : (held >> field->presence & 1) != 0;
+        bool present = field->presence == EVENT_IF_SET ? is_set(field, value)
+                                                       : (held >> field->presence & 1) != 0;
         if (!present) continue;
         memcpy(at, field->key, EVENT_KEY_BYTES);
         at = put(at + field->key_bytes, field, record, value);
@@ -99,7 +104,8 @@ static size_t encode_whole(const struct event_record *catalogue, const void *rec
     return (size_t)(at - out);
 }
 
-static size_t encode(const struct event_record *catalogue, const void *record, char *out, size_t capacity)
+static size_t encode(const struct event_record *catalogue, const void *record, char *out,
+                     size_t capacity)
 {
     char whole[BELAY_EVENT_BYTES_MAX];
     if (capacity >= BELAY_EVENT_BYTES_MAX) return encode_whole(catalogue, record, out);
@@ -109,12 +115,14 @@ static size_t encode(const struct event_record *catalogue, const void *record, c
     return bytes;
 }
 
-size_t belay_attempt_event_encode(const struct belay_attempt_event *event, char *out, size_t capacity)
+size_t belay_attempt_event_encode(const struct belay_attempt_event *event, char *out,
+                                  size_t capacity)
 {
     return encode(&event_attempt_record, event, out, capacity);
 }
 
-size_t belay_operation_event_encode(const struct belay_operation_event *event, char *out, size_t capacity)
+size_t belay_operation_event_encode(const struct belay_operation_event *event, char *out,
+                                    size_t capacity)
 {
     return encode(&event_operation_record, event, out, capacity);
 }

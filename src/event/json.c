@@ -4,9 +4,10 @@
 #define ONES UINT64_C(0x0101010101010101)
 #define HIGHS UINT64_C(0x8080808080808080)
 
-static const char PAIRS[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
-                            "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
-                            "8081828384858687888990919293949596979899";
+static const char PAIRS[] =
+    "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+    "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+    "8081828384858687888990919293949596979899";
 
 char *event_json_number(char *at, int64_t value)
 {
@@ -33,7 +34,8 @@ char *event_json_number(char *at, int64_t value)
     return at + (end - from);
 }
 
-/* Do eight bytes hold one that is not itself in a JSON string: a control, a quote, a backslash, beyond ASCII? */
+/* Do eight bytes hold one that is not itself in a JSON string: a control, a quote, a backslash,
+ * beyond ASCII? */
 static bool any_special(uint64_t word)
 {
     uint64_t control = word - ONES * 0x20;
@@ -47,7 +49,8 @@ static bool is_special(unsigned char c)
     return c < 0x20 || c == '"' || c == '\\' || c >= 0x80;
 }
 
-/* Length of the well-formed character at the front (RFC 3629: no overlong form, no surrogate), or 0. */
+/* Length of the well-formed character at the front (RFC 3629: no overlong form, no surrogate), or
+ * 0. */
 static size_t utf8_length(const unsigned char *s, size_t length)
 {
     unsigned char lowest = 0x80, highest = 0xbf;
@@ -72,7 +75,8 @@ static size_t utf8_length(const unsigned char *s, size_t length)
     return need;
 }
 
-/* Writes how one special byte or character is shown; returns its length and sets how much of the input it took. */
+/* Writes how one special byte or character is shown; returns its length and sets how much of the
+ * input it took. */
 static size_t escape(const char *data, size_t length, size_t *took, char out[6])
 {
     static const char HEX[] = "0123456789abcdef";
@@ -140,12 +144,14 @@ struct civil {
     unsigned year, month, day;
 };
 
-/* Days since 1970-01-01 as a date of the Gregorian calendar, counted in eras of 400 years that begin in March. */
+/* Days since 1970-01-01 as a date of the Gregorian calendar, counted in eras of 400 years that
+ * begin in March. */
 static struct civil civil_from_days(uint64_t days)
 {
     uint64_t z = days + 719468;
     uint64_t era = z / 146097, day_of_era = z % 146097;
-    uint64_t year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+    uint64_t year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
     uint64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     uint64_t march_month = (5 * day_of_year + 2) / 153;
     struct civil date;

@@ -1,7 +1,9 @@
-/* json.h: appends JSON to memory that is known to be large enough; the hot path's own, as printf is too slow.
+/* json.h: appends JSON to memory that is known to be large enough; the hot path's own, as printf is
+ * too slow.
  *
- * Each function writes at `at` and returns where the next one goes on. Nothing is checked here: the caller has room for
- * the bytes that each function states as its most (a record's sum is bounded by its catalogue).
+ * Each function writes at `at` and returns where the next one goes on. Nothing is checked here: the
+ * caller has room for the bytes that each function states as its most (a record's sum is bounded by
+ * its catalogue).
  */
 #ifndef EVENT_JSON_H
 #define EVENT_JSON_H
@@ -11,11 +13,13 @@
 
 #define JSON_NUMBER_BYTES_MAX 20
 #define JSON_TIME_BYTES 26
-#define JSON_SLACK_BYTES 20 /* beyond what they return, functions may touch this many bytes more */
+#define JSON_SLACK_BYTES                                                                           \
+    20 /* beyond what they return, functions may touch this many bytes more                        \
+        */
 
 char *event_json_number(char *at, int64_t value);
-/* Escaped, without the quotes; what is no UTF-8 becomes U+FFFD. At most `bytes_max` bytes, cut before the character
- * that would not fit. */
+/* Escaped, without the quotes; what is no UTF-8 becomes U+FFFD. At most `bytes_max` bytes, cut
+ * before the character that would not fit. */
 char *event_json_escape(char *at, struct belay_slice text, size_t bytes_max);
 /* "2026-01-06T12:00:00.123Z", quoted; before 1970 is shown as its first instant. */
 char *event_json_time(char *at, struct belay_wall time);

@@ -1,17 +1,18 @@
 /* redact.c: keeps ids, tokens and names of people out of events (redact.h).
  *
- * In doubt a segment is replaced: a lost word costs a reader a moment, a leaked one cannot be taken back.
+ * In doubt a segment is replaced: a lost word costs a reader a moment, a leaked one cannot be taken
+ * back.
  */
 #include "event/redact.h"
 
 #include <belay/event.h>
 #include <string.h>
 
-#define WORD_BYTES_MAX 64    /* no part of an API is named by more */
-#define TOKEN_BYTES_MIN 16   /* letters and digits mixed, this long: base64, base32, a JWT */
-#define HEX_BYTES_MIN 8      /* hex digits with a decimal one among them */
-#define DIGIT_RUN_MIN 4      /* `sha256` is a word, `INV-2024` is not */
-#define CASE_BYTES_MIN 20    /* letters only, this long, with the case changing all the time */
+#define WORD_BYTES_MAX 64  /* no part of an API is named by more */
+#define TOKEN_BYTES_MIN 16 /* letters and digits mixed, this long: base64, base32, a JWT */
+#define HEX_BYTES_MIN 8    /* hex digits with a decimal one among them */
+#define DIGIT_RUN_MIN 4    /* `sha256` is a word, `INV-2024` is not */
+#define CASE_BYTES_MIN 20  /* letters only, this long, with the case changing all the time */
 
 static bool is_digit(char c)
 {
@@ -35,8 +36,9 @@ static bool is_hex_letter(char c)
 
 struct look {
     size_t digits, letters, hex_letters, case_changes, digit_run_max;
-    size_t mixed_max; /* the longest piece between dots that has a digit: `orders.v1.List` is a name, a JWT is not */
-    bool foreign; /* a byte that no plain word has */
+    size_t mixed_max; /* the longest piece between dots that has a digit: `orders.v1.List` is a
+                         name, a JWT is not */
+    bool foreign;     /* a byte that no plain word has */
 };
 
 static struct look look_at(struct belay_slice segment)
@@ -55,7 +57,8 @@ static struct look look_at(struct belay_slice segment)
         } else if (is_upper(c) || is_lower(c)) {
             look.letters++;
             look.hex_letters += is_hex_letter(c);
-            look.case_changes += (is_upper(c) && is_lower(before)) || (is_lower(c) && is_upper(before));
+            look.case_changes +=
+                (is_upper(c) && is_lower(before)) || (is_lower(c) && is_upper(before));
         } else if (!memchr("-_.~*$!", c, 7)) {
             look.foreign = true;
         }
@@ -125,7 +128,8 @@ bool event_id_valid(struct belay_slice id)
     if (id.length == 0 || id.length > BELAY_OPERATION_ID_MAX) return false;
     for (size_t i = 0; i < id.length; i++) {
         char c = id.data[i];
-        if (!is_digit(c) && !is_upper(c) && !is_lower(c) && (c == 0 || !strchr("-_.:+=~", c))) return false;
+        if (!is_digit(c) && !is_upper(c) && !is_lower(c) && (c == 0 || !strchr("-_.:+=~", c)))
+            return false;
     }
     return true;
 }

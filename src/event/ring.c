@@ -1,8 +1,8 @@
 /* ring.c: the single-writer, single-reader ring of records (ring.h).
  *
- * A reservation that does not fit before the memory's end starts at its beginning; `wrap_at` tells the reader where
- * the gap begins. One such mark is enough: a second gap needs the room of a whole lap, which the reader frees only
- * by passing the first.
+ * A reservation that does not fit before the memory's end starts at its beginning; `wrap_at` tells
+ * the reader where the gap begins. One such mark is enough: a second gap needs the room of a whole
+ * lap, which the reader frees only by passing the first.
  */
 #include "event/ring.h"
 
@@ -52,7 +52,8 @@ void ring_commit(struct ring *ring, size_t bytes)
 {
     if (bytes == 0) return;
     uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
-    if (ring->reserved_at != head) atomic_store_explicit(&ring->wrap_at, head, memory_order_relaxed);
+    if (ring->reserved_at != head)
+        atomic_store_explicit(&ring->wrap_at, head, memory_order_relaxed);
     atomic_store_explicit(&ring->head, ring->reserved_at + bytes, memory_order_release);
 }
 

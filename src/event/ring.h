@@ -1,7 +1,8 @@
 /* ring.h: bytes of whole records from one writer thread to one reader thread, without a lock.
  *
- * Guarantees: what is committed is read in order and once; a record is never split over the ring's end; reserve and
- * commit never block. Ownership: the ring owns its memory; a peeked slice lives until it is dropped.
+ * Guarantees: what is committed is read in order and once; a record is never split over the ring's
+ * end; reserve and commit never block. Ownership: the ring owns its memory; a peeked slice lives
+ * until it is dropped.
  */
 #ifndef EVENT_RING_H
 #define EVENT_RING_H
@@ -15,7 +16,7 @@ struct ring {
     uint64_t capacity; /* a power of two */
     /* Positions count up for ever; a position modulo the capacity is a place in the memory. */
     _Alignas(64) _Atomic uint64_t head; /* written by the writer: everything before is committed */
-    _Atomic uint64_t wrap_at;           /* of the writer: from here to the memory's end there is nothing */
+    _Atomic uint64_t wrap_at; /* of the writer: from here to the memory's end there is nothing */
     uint64_t reserved_at, tail_seen;    /* the writer's own */
     _Alignas(64) _Atomic uint64_t tail; /* written by the reader: everything before is free again */
 };
@@ -29,7 +30,8 @@ char *ring_reserve(struct ring *ring, size_t bytes); /* NULL: no room now */
 void ring_commit(struct ring *ring, size_t bytes);   /* 0 gives the room back */
 
 /* The reader's. */
-struct belay_slice ring_peek(struct ring *ring); /* committed bytes that lie together; empty: none */
+struct belay_slice ring_peek(
+    struct ring *ring); /* committed bytes that lie together; empty: none */
 void ring_drop(struct ring *ring, size_t bytes);
 
 /* Anybody's; exact only while neither side moves. */

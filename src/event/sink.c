@@ -44,7 +44,7 @@ struct event_sink {
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t wake;
-    uint32_t count;           /* of workers; one more follows, for the sink's own records */
+    uint32_t count; /* of workers; one more follows, for the sink's own records */
     struct worker workers[];
 };
 
@@ -65,7 +65,8 @@ static void commit(struct event_out *out, size_t bytes)
     worker->since_wake += bytes;
     if (worker->since_wake < BATCH_BYTES) return;
     worker->since_wake = 0;
-    (void)pthread_cond_signal(&worker->sink->wake); /* missed between two turns, it costs 100 ms and nothing else */
+    (void)pthread_cond_signal(
+        &worker->sink->wake); /* missed between two turns, it costs 100 ms and nothing else */
 }
 
 /* ---- the file ---- */
@@ -107,7 +108,8 @@ static bool ends_with_newline(int fd)
     return pread(fd, &last, 1, size - 1) != 1 || last == '\n';
 }
 
-/* Non-blocking, so that a pipe nobody reads stalls no shutdown; readable, to look at the last byte. */
+/* Non-blocking, so that a pipe nobody reads stalls no shutdown; readable, to look at the last byte.
+ */
 static int open_file(const char *file)
 {
     int flags = O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
@@ -202,10 +204,12 @@ static bool write_run(struct event_sink *sink, struct worker *worker, struct bel
     return true;
 }
 
-/* Two runs: up to the ring's end, and from its beginning. More may have come meanwhile; that is the next turn's. */
+/* Two runs: up to the ring's end, and from its beginning. More may have come meanwhile; that is the
+ * next turn's. */
 static bool drain_worker(struct event_sink *sink, struct worker *worker)
 {
-    return write_run(sink, worker, ring_peek(&worker->ring)) && write_run(sink, worker, ring_peek(&worker->ring));
+    return write_run(sink, worker, ring_peek(&worker->ring)) &&
+           write_run(sink, worker, ring_peek(&worker->ring));
 }
 
 static bool fresh_line(struct event_sink *sink)
@@ -270,7 +274,8 @@ static void *run(void *argument)
             until.tv_sec++;
         }
         (void)pthread_mutex_lock(&sink->mutex);
-        if (!atomic_load(&sink->stop)) (void)pthread_cond_timedwait(&sink->wake, &sink->mutex, &until);
+        if (!atomic_load(&sink->stop))
+            (void)pthread_cond_timedwait(&sink->wake, &sink->mutex, &until);
         (void)pthread_mutex_unlock(&sink->mutex);
         (void)event_sink_turn(sink);
     }
@@ -347,8 +352,8 @@ struct event_out *event_sink_out(struct event_sink *sink, uint32_t worker)
     return &sink->workers[worker].out;
 }
 
-/* The thread takes no signals: a broken pipe or a file over its limit is an error of write, and the rest belong to
- * the main thread. */
+/* The thread takes no signals: a broken pipe or a file over its limit is an error of write, and the
+ * rest belong to the main thread. */
 bool event_sink_start(struct event_sink *sink)
 {
     sigset_t all, before;
@@ -387,7 +392,8 @@ void event_sink_stats(struct event_sink *sink, struct event_sink_stats *out)
 static uint64_t records_left(struct worker *worker)
 {
     uint64_t records = 0;
-    for (struct belay_slice run; (run = ring_peek(&worker->ring)).length > 0; ring_drop(&worker->ring, run.length)) {
+    for (struct belay_slice run; (run = ring_peek(&worker->ring)).length > 0;
+         ring_drop(&worker->ring, run.length)) {
         for (size_t i = 0; i < run.length; i++) records += run.data[i] == '\n';
     }
     return records;

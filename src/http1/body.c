@@ -1,18 +1,19 @@
-/* body.c: the decoder of a message's content, whatever its framing; chunks and trailers (RFC 9112 7.1). */
+/* body.c: the decoder of a message's content, whatever its framing; chunks and trailers (RFC
+ * 9112 7.1). */
 #include "http1/chars.h"
 #include "http1/parts.h"
 
 enum { SIZE_DIGITS_MAX = 16 };
 
 enum state {
-    SIZE,         /* before and among the digits */
-    SIZE_SPACE,   /* white space that only an extension may follow */
+    SIZE,       /* before and among the digits */
+    SIZE_SPACE, /* white space that only an extension may follow */
     EXTENSION,
     SIZE_LF,
-    DATA,         /* of a chunk, of the whole length, or up to the close */
+    DATA, /* of a chunk, of the whole length, or up to the close */
     DATA_CR,
     DATA_LF,
-    TRAILER,      /* at the start of a trailer's line, or of the empty one */
+    TRAILER, /* at the start of a trailer's line, or of the empty one */
     TRAILER_NAME,
     TRAILER_VALUE,
     TRAILER_LF,
@@ -21,8 +22,8 @@ enum state {
     BROKEN
 };
 
-void http1_body_init(struct http1_body *body, const struct http1_limits *limits, enum http1_framing framing,
-                     uint64_t content_length)
+void http1_body_init(struct http1_body *body, const struct http1_limits *limits,
+                     enum http1_framing framing, uint64_t content_length)
 {
     bool nothing = framing == HTTP1_NO_BODY || (framing == HTTP1_LENGTH && content_length == 0);
     *body = (struct http1_body){
@@ -30,7 +31,9 @@ void http1_body_init(struct http1_body *body, const struct http1_limits *limits,
         .line_bytes_max = limits->chunk_line_bytes_max,
         .trailer_bytes_max = limits->trailer_bytes_max,
         .framing = (uint8_t)framing,
-        .state = nothing ? DONE : framing == HTTP1_CHUNKED ? SIZE : DATA,
+        .state = nothing                    ? DONE
+                 : framing == HTTP1_CHUNKED ? SIZE
+                                            : DATA,
     };
 }
 
@@ -73,7 +76,8 @@ static enum state on_size_space(char c, const char **rule)
 static enum state on_extension(char c, const char **rule)
 {
     if (c == '\r') return SIZE_LF;
-    return char_is(c, CHAR_VALUE) ? EXTENSION : break_off(rule, "control character in a chunk extension");
+    return char_is(c, CHAR_VALUE) ? EXTENSION
+                                  : break_off(rule, "control character in a chunk extension");
 }
 
 static enum state on_size_lf(struct http1_body *body, char c, const char **rule)
@@ -98,7 +102,8 @@ static enum state on_trailer_name(char c, const char **rule)
 static enum state on_trailer_value(char c, const char **rule)
 {
     if (c == '\r') return TRAILER_LF;
-    return char_is(c, CHAR_VALUE) ? TRAILER_VALUE : break_off(rule, "control character in a trailer");
+    return char_is(c, CHAR_VALUE) ? TRAILER_VALUE
+                                  : break_off(rule, "control character in a trailer");
 }
 
 static enum state expect(char c, char wanted, enum state next, const char **rule, const char *why)
@@ -109,28 +114,17 @@ static enum state expect(char c, char wanted, enum state next, const char **rule
 static enum state on_framing_byte(struct http1_body *body, char c, const char **rule)
 {
     switch ((enum state)body->state) {
-    case SIZE:
-        return on_size(body, c, rule);
-    case SIZE_SPACE:
-        return on_size_space(c, rule);
-    case EXTENSION:
-        return on_extension(c, rule);
-    case SIZE_LF:
-        return on_size_lf(body, c, rule);
-    case DATA_CR:
-        return expect(c, '\r', DATA_LF, rule, "chunk longer than its size");
-    case DATA_LF:
-        return expect(c, '\n', SIZE, rule, "bare CR after a chunk");
-    case TRAILER:
-        return on_trailer(c, rule);
-    case TRAILER_NAME:
-        return on_trailer_name(c, rule);
-    case TRAILER_VALUE:
-        return on_trailer_value(c, rule);
-    case TRAILER_LF:
-        return expect(c, '\n', TRAILER, rule, "bare CR in a trailer");
-    default: /* LAST_LF */
-        return expect(c, '\n', DONE, rule, "bare CR after the last chunk");
+    case SIZE: return on_size(body, c, rule);
+    case SIZE_SPACE: return on_size_space(c, rule);
+    case EXTENSION: return on_extension(c, rule);
+    case SIZE_LF: return on_size_lf(body, c, rule);
+    case DATA_CR: return expect(c, '\r', DATA_LF, rule, "chunk longer than its size");
+    case DATA_LF: return expect(c, '\n', SIZE, rule, "bare CR after a chunk");
+    case TRAILER: return on_trailer(c, rule);
+    case TRAILER_NAME: return on_trailer_name(c, rule);
+    case TRAILER_VALUE: return on_trailer_value(c, rule);
+    case TRAILER_LF: return expect(c, '\n', TRAILER, rule, "bare CR in a trailer");
+    default: /* LAST_LF */ return expect(c, '\n', DONE, rule, "bare CR after the last chunk");
     }
 }
 
@@ -149,7 +143,8 @@ static int count(struct http1_body *body, char c, const char **rule)
     return 0;
 }
 
-static enum http1_step break_at(struct http1_body *body, int status, const char *rule, struct http1_error *error)
+static enum http1_step break_at(struct http1_body *body, int status, const char *rule,
+                                struct http1_error *error)
 {
     body->state = BROKEN;
     *error = (struct http1_error){status, rule, (size_t)body->offset};
@@ -167,7 +162,8 @@ static struct belay_slice take_data(struct http1_body *body, const char *at, siz
     return belay_slice(at, room);
 }
 
-/* Goes on behind a piece as far as there is framing, so that the end of the message comes with its last piece. */
+/* Goes on behind a piece as far as there is framing, so that the end of the message comes with its
+ * last piece. */
 enum http1_step http1_body_step(struct http1_body *body, struct belay_slice bytes, size_t *used,
                                 struct belay_slice *piece, struct http1_error *error)
 {

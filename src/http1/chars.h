@@ -1,4 +1,5 @@
-/* chars.h: which bytes may stand where (RFC 9110 5.5 and 5.6.2, RFC 3986 2), and fast ways over runs of them. */
+/* chars.h: which bytes may stand where (RFC 9110 5.5 and 5.6.2, RFC 3986 2), and fast ways over
+ * runs of them. */
 #ifndef HTTP1_CHARS_H
 #define HTTP1_CHARS_H
 
@@ -40,8 +41,9 @@ static inline const char *char_skip(const char *at, const char *end, unsigned ki
     return at;
 }
 
-/* The fast ways take eight bytes at a step, as one word whose lowest byte is the first. A top bit in the result marks
- * a byte; above the lowest mark there may be false ones (a borrow runs upwards), so only that one counts. */
+/* The fast ways take eight bytes at a step, as one word whose lowest byte is the first. A top bit
+ * in the result marks a byte; above the lowest mark there may be false ones (a borrow runs
+ * upwards), so only that one counts. */
 #define CHAR_ONES UINT64_C(0x0101010101010101)
 #define CHAR_TOPS UINT64_C(0x8080808080808080)
 
@@ -92,8 +94,8 @@ static inline const char *char_skip_target(const char *at, const char *end)
 {
     for (; end - at >= 8; at += 8) {
         uint64_t word = char_word(at);
-        uint64_t marks = char_mark_below(word, 0x21) | char_mark_equal(word, 0x7f) | char_mark_equal(word, '#') |
-                         (word & CHAR_TOPS);
+        uint64_t marks = char_mark_below(word, 0x21) | char_mark_equal(word, 0x7f) |
+                         char_mark_equal(word, '#') | (word & CHAR_TOPS);
         if (marks) return at + char_first_mark(marks);
     }
     return char_skip(at, end, CHAR_TARGET);

@@ -4,8 +4,10 @@
 
 enum { SECONDS_A_DAY = 86400, IMF_FIXDATE_BYTES = 29, ASCTIME_BYTES = 24 };
 
-static const char weekdays[7][10] = {"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"};
-static const char months[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+static const char weekdays[7][10] = {"Sunday",   "Monday", "Tuesday", "Wednesday",
+                                     "Thursday", "Friday", "Saturday"};
+static const char months[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                   "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 
 struct civil {
     int year, month, day; /* month 1 to 12 */
@@ -67,8 +69,8 @@ static bool take_weekday(struct reader *in, bool in_full, int *weekday)
 static bool take_time(struct reader *in, int *second_of_day)
 {
     int hour, minute, second;
-    if (!take_number(in, 2, &hour) || !take_text(in, ":") || !take_number(in, 2, &minute) || !take_text(in, ":") ||
-        !take_number(in, 2, &second)) {
+    if (!take_number(in, 2, &hour) || !take_text(in, ":") || !take_number(in, 2, &minute) ||
+        !take_text(in, ":") || !take_number(in, 2, &second)) {
         return false;
     }
     if (hour > 23 || minute > 59 || second > (hour == 23 && minute == 59 ? 60 : 59)) return false;
@@ -79,32 +81,32 @@ static bool take_time(struct reader *in, int *second_of_day)
 /* "Sun, 06 Nov 1994 08:49:37 GMT" */
 static bool read_imf_fixdate(struct reader in, struct civil *out)
 {
-    return take_weekday(&in, false, &out->weekday) && take_text(&in, ", ") && take_number(&in, 2, &out->day) &&
-           take_text(&in, " ") && take_month(&in, &out->month) && take_text(&in, " ") &&
-           take_number(&in, 4, &out->year) && take_text(&in, " ") && take_time(&in, &out->second_of_day) &&
-           take_text(&in, " GMT") && in.at == in.end;
+    return take_weekday(&in, false, &out->weekday) && take_text(&in, ", ") &&
+           take_number(&in, 2, &out->day) && take_text(&in, " ") && take_month(&in, &out->month) &&
+           take_text(&in, " ") && take_number(&in, 4, &out->year) && take_text(&in, " ") &&
+           take_time(&in, &out->second_of_day) && take_text(&in, " GMT") && in.at == in.end;
 }
 
 /* "Sunday, 06-Nov-94 08:49:37 GMT"; the year comes out as two digits. */
 static bool read_rfc850(struct reader in, struct civil *out)
 {
-    return take_weekday(&in, true, &out->weekday) && take_text(&in, ", ") && take_number(&in, 2, &out->day) &&
-           take_text(&in, "-") && take_month(&in, &out->month) && take_text(&in, "-") &&
-           take_number(&in, 2, &out->year) && take_text(&in, " ") && take_time(&in, &out->second_of_day) &&
-           take_text(&in, " GMT") && in.at == in.end;
+    return take_weekday(&in, true, &out->weekday) && take_text(&in, ", ") &&
+           take_number(&in, 2, &out->day) && take_text(&in, "-") && take_month(&in, &out->month) &&
+           take_text(&in, "-") && take_number(&in, 2, &out->year) && take_text(&in, " ") &&
+           take_time(&in, &out->second_of_day) && take_text(&in, " GMT") && in.at == in.end;
 }
 
 /* "Sun Nov  6 08:49:37 1994" */
 static bool read_asctime(struct reader in, struct civil *out)
 {
-    if (!take_weekday(&in, false, &out->weekday) || !take_text(&in, " ") || !take_month(&in, &out->month) ||
-        !take_text(&in, " ")) {
+    if (!take_weekday(&in, false, &out->weekday) || !take_text(&in, " ") ||
+        !take_month(&in, &out->month) || !take_text(&in, " ")) {
         return false;
     }
     bool padded = take_text(&in, " ");
     return take_number(&in, padded ? 1 : 2, &out->day) && take_text(&in, " ") &&
-           take_time(&in, &out->second_of_day) && take_text(&in, " ") && take_number(&in, 4, &out->year) &&
-           in.at == in.end;
+           take_time(&in, &out->second_of_day) && take_text(&in, " ") &&
+           take_number(&in, 4, &out->year) && in.at == in.end;
 }
 
 static int days_in_month(int year, int month)
@@ -119,8 +121,8 @@ static int64_t floor_divide(int64_t a, int64_t b)
     return a / b - (a % b < 0 ? 1 : 0);
 }
 
-/* Days since 1970-01-01. Years begin in March here, so that the leap day is the last of its year: 153 days are the
- * five months from March on, and from August on. */
+/* Days since 1970-01-01. Years begin in March here, so that the leap day is the last of its year:
+ * 153 days are the five months from March on, and from August on. */
 static int64_t days_from_civil(const struct civil *date)
 {
     int64_t year = date->year - (date->month <= 2 ? 1 : 0);
@@ -132,8 +134,10 @@ static int64_t days_from_civil(const struct civil *date)
 static struct civil civil_from_seconds(int64_t seconds)
 {
     int64_t days = floor_divide(seconds, SECONDS_A_DAY);
-    struct civil date = {.year = 1971 + (int)floor_divide(days * 400, 146097), .month = 1, .day = 1};
-    while (days_from_civil(&date) > days) date.year--; /* 146097 days are 400 years: one or two too far */
+    struct civil date = {
+        .year = 1971 + (int)floor_divide(days * 400, 146097), .month = 1, .day = 1};
+    while (days_from_civil(&date) > days)
+        date.year--; /* 146097 days are 400 years: one or two too far */
     int64_t left = days - days_from_civil(&date);
     while (left >= days_in_month(date.year, date.month)) {
         left -= days_in_month(date.year, date.month);
@@ -168,7 +172,8 @@ static bool no_date(const char **rule, const char *why)
     return false;
 }
 
-bool http1__date_seconds(struct belay_slice value, struct belay_wall now, int64_t *seconds, const char **rule)
+bool http1__date_seconds(struct belay_slice value, struct belay_wall now, int64_t *seconds,
+                         const char **rule)
 {
     struct reader in = {value.data, value.data + value.length};
     struct civil date = {0};
@@ -182,14 +187,17 @@ bool http1__date_seconds(struct belay_slice value, struct belay_wall now, int64_
         if (good) resolve_year(&date, now);
     }
     if (!good) return no_date(rule, "not an HTTP-date");
-    if (date.day < 1 || date.day > days_in_month(date.year, date.month)) return no_date(rule, "no such day");
+    if (date.day < 1 || date.day > days_in_month(date.year, date.month))
+        return no_date(rule, "no such day");
     int64_t days = days_from_civil(&date);
-    if ((days % 7 + 11) % 7 != date.weekday) return no_date(rule, "weekday does not match the date");
+    if ((days % 7 + 11) % 7 != date.weekday)
+        return no_date(rule, "weekday does not match the date");
     *seconds = days * SECONDS_A_DAY + date.second_of_day;
     return true;
 }
 
-bool http1_parse_date(struct belay_slice value, struct belay_wall now, struct belay_wall *out, const char **rule)
+bool http1_parse_date(struct belay_slice value, struct belay_wall now, struct belay_wall *out,
+                      const char **rule)
 {
     int64_t seconds;
     if (!http1__date_seconds(value, now, &seconds, rule)) return false;

@@ -1,4 +1,5 @@
-/* fields.c: field names: their ids, which of them end at this hop, and what Connection says (RFC 9110 7.6.1). */
+/* fields.c: field names: their ids, which of them end at this hop, and what Connection says (RFC
+ * 9110 7.6.1). */
 #include "http1/chars.h"
 #include "http1/parts.h"
 
@@ -8,15 +9,16 @@ enum { CONNECTION_OPTIONS_MAX = 64 }; /* each may be compared with every field *
 
 static const uint64_t hop_by_hop_by_nature =
     BIT(HTTP1_CONNECTION) | BIT(HTTP1_KEEP_ALIVE) | BIT(HTTP1_PROXY_CONNECTION) | BIT(HTTP1_TE) |
-    BIT(HTTP1_TRANSFER_ENCODING) | BIT(HTTP1_TRAILER) | BIT(HTTP1_UPGRADE) | BIT(HTTP1_HTTP2_SETTINGS) |
-    BIT(HTTP1_PROXY_AUTHENTICATE) | BIT(HTTP1_PROXY_AUTHORIZATION);
+    BIT(HTTP1_TRANSFER_ENCODING) | BIT(HTTP1_TRAILER) | BIT(HTTP1_UPGRADE) |
+    BIT(HTTP1_HTTP2_SETTINGS) | BIT(HTTP1_PROXY_AUTHENTICATE) | BIT(HTTP1_PROXY_AUTHORIZATION);
 
 /* What Connection may name without effect: these say where the message ends and where it goes. */
-static const uint64_t never_named = BIT(HTTP1_HOST) | BIT(HTTP1_CONTENT_LENGTH) | BIT(HTTP1_TRANSFER_ENCODING);
+static const uint64_t never_named =
+    BIT(HTTP1_HOST) | BIT(HTTP1_CONTENT_LENGTH) | BIT(HTTP1_TRANSFER_ENCODING);
 
-/* A perfect hash over the known names, from first letter and length: two names in one slot would not compile (an
- * initialiser given twice). */
-#define SLOT(first, length) (((first) * 2u + (length) * 5u) & 63u)
+/* A perfect hash over the known names, from first letter and length: two names in one slot would
+ * not compile (an initialiser given twice). */
+#define SLOT(first, length) (((first)*2u + (length)*5u) & 63u)
 #define KNOWN(id, text, first) [SLOT(first, sizeof text - 1)] = {text, sizeof text - 1, id}
 
 static const struct {
@@ -56,8 +58,8 @@ static const struct {
     KNOWN(HTTP1_ENVOY_ATTEMPT_COUNT, "x-envoy-attempt-count", 'x'),
 };
 
-/* Equal but for case. Exact, since neither a token nor a known name has a byte that differs from a letter, a digit
- * or '-' in the bit of the case alone. */
+/* Equal but for case. Exact, since neither a token nor a known name has a byte that differs from a
+ * letter, a digit or '-' in the bit of the case alone. */
 static bool is_known_name(const char *name, const char *lower, size_t length)
 {
     const uint64_t cases = UINT64_C(0x2020202020202020);
@@ -139,7 +141,8 @@ static void name_unknown_field(struct http1_head *head, struct belay_slice optio
 {
     for (size_t i = 0; i < head->field_count; i++) {
         struct http1_field *field = &head->fields[i];
-        if (field->id == HTTP1_OTHER && http1__same_name(field->name, option)) field->hop_by_hop = true;
+        if (field->id == HTTP1_OTHER && http1__same_name(field->name, option))
+            field->hop_by_hop = true;
     }
 }
 

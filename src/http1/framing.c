@@ -12,7 +12,8 @@ static bool repeated(const struct http1_head *head, enum http1_field_id id)
     return (head->repeated_ids & (UINT64_C(1) << id)) != 0;
 }
 
-/* One field with one plain number: even "5, 5" is a sign that somebody before us saw two messages. */
+/* One field with one plain number: even "5, 5" is a sign that somebody before us saw two messages.
+ */
 static bool read_length(struct http1_head *head, const struct http1_complaint *to)
 {
     const struct belay_slice *value = value_of(head, HTTP1_CONTENT_LENGTH);
@@ -32,7 +33,8 @@ static bool is_chunked(struct belay_slice coding)
     return http1__same_name(coding, belay_slice_z("chunked"));
 }
 
-/* A list of tokens that ends with "chunked", and has it nowhere else: proper, but nothing that we can undo. */
+/* A list of tokens that ends with "chunked", and has it nowhere else: proper, but nothing that we
+ * can undo. */
 static bool is_well_formed_list(struct belay_slice list)
 {
     struct belay_slice coding;
@@ -51,7 +53,8 @@ static bool check_transfer_encoding(const struct http1_head *head, const struct 
 {
     const struct belay_slice *value = value_of(head, HTTP1_TRANSFER_ENCODING);
     if (!value) return true;
-    if (head->minor_version == 0) return http1__refuse(to, 400, "Transfer-Encoding in HTTP/1.0", value->data);
+    if (head->minor_version == 0)
+        return http1__refuse(to, 400, "Transfer-Encoding in HTTP/1.0", value->data);
     if (repeated(head, HTTP1_TRANSFER_ENCODING)) {
         return http1__refuse(to, 400, "more than one Transfer-Encoding", value->data);
     }
@@ -74,7 +77,9 @@ bool http1__frame_request(struct http1_head *head, const struct http1_complaint 
     if (encoding && head->has_content_length) {
         return http1__refuse(to, 400, "both Content-Length and Transfer-Encoding", encoding->data);
     }
-    head->framing = encoding ? HTTP1_CHUNKED : head->has_content_length ? HTTP1_LENGTH : HTTP1_NO_BODY;
+    head->framing = encoding                   ? HTTP1_CHUNKED
+                    : head->has_content_length ? HTTP1_LENGTH
+                                               : HTTP1_NO_BODY;
     head->expect_continue = expects_continue(head);
     return true;
 }
@@ -102,7 +107,8 @@ bool http1__frame_response(struct http1_head *head, enum belay_method request_me
         head->keep_alive = false;
         forget_length(head);
     }
-    if (head->status < 200 || head->status == 204) forget_length(head); /* RFC 9110 8.6 allows none */
+    if (head->status < 200 || head->status == 204)
+        forget_length(head); /* RFC 9110 8.6 allows none */
     if (has_no_body(head->status, request_method)) {
         head->framing = HTTP1_NO_BODY;
     } else if (encoding) {

@@ -1,8 +1,9 @@
 /* head.c: the walk over a head's bytes, line by line: syntax and limits (RFC 9112 2 to 5).
  *
- * Every fault is decided at one certain byte, whether the bytes come at once or one by one, so the result does not
- * depend on how they are cut. A walk that began in the middle records nothing; once the head is whole it is walked
- * again from the front, which makes two looks at a byte, whatever the number of calls.
+ * Every fault is decided at one certain byte, whether the bytes come at once or one by one, so the
+ * result does not depend on how they are cut. A walk that began in the middle records nothing; once
+ * the head is whole it is walked again from the front, which makes two looks at a byte, whatever
+ * the number of calls.
  */
 #include "http1/chars.h"
 #include "http1/parts.h"
@@ -81,7 +82,8 @@ static enum http1_step skip_empty_lines(struct walk *walk)
 static enum http1_step take_method(struct walk *walk)
 {
     const char *start = mark(walk);
-    const char *stop = walk->end - start > METHOD_BYTES_MAX + 1 ? start + METHOD_BYTES_MAX + 1 : walk->end;
+    const char *stop =
+        walk->end - start > METHOD_BYTES_MAX + 1 ? start + METHOD_BYTES_MAX + 1 : walk->end;
     walk->at = char_skip(walk->at, stop, CHAR_TOKEN);
     if (walk->at - start > METHOD_BYTES_MAX) return refuse(walk, 501, "method too long", start);
     if (walk->at == walk->end) return HTTP1_MORE;
@@ -106,7 +108,8 @@ static enum http1_step take_target(struct walk *walk)
     return HTTP1_DONE;
 }
 
-/* Follows `pattern`, in which '#' is any digit, from the mark on; short, so it begins anew at every call. */
+/* Follows `pattern`, in which '#' is any digit, from the mark on; short, so it begins anew at every
+ * call. */
 static enum http1_step take_pattern(struct walk *walk, const char *pattern, const char *rule)
 {
     walk->at = mark(walk);
@@ -122,7 +125,8 @@ static enum http1_step take_pattern(struct walk *walk, const char *pattern, cons
 static enum http1_step read_version(struct walk *walk, const char *version)
 {
     char major = version[5], minor = version[7];
-    if (major != '1' || minor > '1') return refuse(walk, 505, "HTTP version not supported", version);
+    if (major != '1' || minor > '1')
+        return refuse(walk, 505, "HTTP version not supported", version);
     walk->head->minor_version = minor - '0';
     return HTTP1_DONE;
 }
@@ -163,8 +167,7 @@ static enum http1_step walk_request_line(struct walk *walk)
         if (step != HTTP1_DONE) return step;
         enter(walk, LINE);
         __attribute__((fallthrough));
-    default:
-        return HTTP1_DONE;
+    default: return HTTP1_DONE;
     }
 }
 
@@ -175,7 +178,8 @@ static enum http1_step take_status(struct walk *walk)
     const char *line = mark(walk);
     if (read_version(walk, line) != HTTP1_DONE) return HTTP1_BAD;
     walk->head->status = (line[9] - '0') * 100 + (line[10] - '0') * 10 + (line[11] - '0');
-    if (line[9] < '1' || line[9] > '5') return refuse(walk, 502, "status not within 100 to 599", line + 9);
+    if (line[9] < '1' || line[9] > '5')
+        return refuse(walk, 502, "status not within 100 to 599", line + 9);
     /* The space before an empty reason phrase is often left out. */
     if (walk->at == walk->end) return HTTP1_MORE;
     if (*walk->at == ' ') {
@@ -199,9 +203,7 @@ static enum http1_step walk_status_line(struct walk *walk)
 {
     enum http1_step step;
     switch ((enum state)walk->scan->state) {
-    case START:
-        enter(walk, STATUS);
-        __attribute__((fallthrough));
+    case START: enter(walk, STATUS); __attribute__((fallthrough));
     case STATUS:
         step = take_status(walk);
         if (step != HTTP1_DONE) return step;
@@ -212,8 +214,7 @@ static enum http1_step walk_status_line(struct walk *walk)
         if (step != HTTP1_DONE) return step;
         enter(walk, LINE);
         __attribute__((fallthrough));
-    default:
-        return HTTP1_DONE;
+    default: return HTTP1_DONE;
     }
 }
 
@@ -241,7 +242,8 @@ static enum http1_step begin_line(struct walk *walk)
         return refuse(walk, 400, "white space at the start of a line", walk->at);
     }
     if (!char_is(*walk->at, CHAR_TOKEN)) return refuse_byte(walk, "malformed field name");
-    if (walk->scan->fields == walk->fields_max) return refuse(walk, 431, "too many fields", walk->at);
+    if (walk->scan->fields == walk->fields_max)
+        return refuse(walk, 431, "too many fields", walk->at);
     walk->scan->fields++;
     walk->name = walk->at;
     return HTTP1_DONE;
@@ -318,8 +320,9 @@ static enum http1_step walk_head(struct walk *walk, size_t length)
     return step;
 }
 
-static struct walk begin(struct http1_scan *scan, const struct http1_limits *limits, struct belay_slice bytes,
-                         struct http1_head *head, struct http1_error *error)
+static struct walk begin(struct http1_scan *scan, const struct http1_limits *limits,
+                         struct belay_slice bytes, struct http1_head *head,
+                         struct http1_error *error)
 {
     memset(head, 0, offsetof(struct http1_head, fields));
     size_t window = bytes.length < limits->head_bytes_max ? bytes.length : limits->head_bytes_max;
@@ -357,13 +360,15 @@ enum http1_step http1_parse_request(struct http1_scan *scan, const struct http1_
 
 enum http1_step http1_parse_response(struct http1_scan *scan, const struct http1_limits *limits,
                                      enum belay_method request_method, struct belay_slice bytes,
-                                     struct http1_head *head, size_t *used, struct http1_error *error)
+                                     struct http1_head *head, size_t *used,
+                                     struct http1_error *error)
 {
     if (bytes.length == 0) return HTTP1_MORE;
     struct walk walk = begin(scan, limits, bytes, head, error);
     walk.to.response = true;
     enum http1_step step = walk_head(&walk, bytes.length);
     if (step != HTTP1_DONE) return step;
-    bool good = http1__read_connection(head, &walk.to) && http1__frame_response(head, request_method, &walk.to);
+    bool good = http1__read_connection(head, &walk.to) &&
+                http1__frame_response(head, request_method, &walk.to);
     return finish(&walk, good, used);
 }

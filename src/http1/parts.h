@@ -12,7 +12,8 @@ struct http1_complaint {
 };
 
 /* Fills the error; false, so that a check can end with it. */
-static inline bool http1__refuse(const struct http1_complaint *to, int status, const char *rule, const char *at)
+static inline bool http1__refuse(const struct http1_complaint *to, int status, const char *rule,
+                                 const char *at)
 {
     to->error->status = to->response ? 502 : status;
     to->error->rule = rule;
@@ -25,8 +26,8 @@ enum http1_field_id http1__field_id(struct belay_slice name);
 bool http1__hop_by_hop_by_nature(enum http1_field_id id);
 /* Both have to be tokens. */
 bool http1__same_name(struct belay_slice a, struct belay_slice b);
-/* Takes the next element of a comma-separated list off the front of *list, without white space around it; empty
- * elements are passed over. False at the list's end. */
+/* Takes the next element of a comma-separated list off the front of *list, without white space
+ * around it; empty elements are passed over. False at the list's end. */
 bool http1__list_next(struct belay_slice *list, struct belay_slice *element);
 bool http1__is_token(struct belay_slice text);
 
@@ -40,6 +41,7 @@ bool http1__frame_response(struct http1_head *head, enum belay_method request_me
                            const struct http1_complaint *to);
 
 /* An HTTP-date in seconds since the epoch, which a wall time may be too small for. */
-bool http1__date_seconds(struct belay_slice value, struct belay_wall now, int64_t *seconds, const char **rule);
+bool http1__date_seconds(struct belay_slice value, struct belay_wall now, int64_t *seconds,
+                         const char **rule);
 
 #endif

@@ -1,4 +1,5 @@
-/* target.c: the forms of a request target, and the authority of a request (RFC 9112 3.2, RFC 3986 3.2). */
+/* target.c: the forms of a request target, and the authority of a request (RFC 9112 3.2, RFC
+ * 3986 3.2). */
 #include "http1/chars.h"
 #include "http1/parts.h"
 
@@ -15,7 +16,8 @@ static bool is_port_or_nothing(const char *at, const char *end)
     return port <= UINT16_MAX;
 }
 
-/* The end of "[...]" around an IPv6 address, or NULL. Whether it is one is for those who connect. */
+/* The end of "[...]" around an IPv6 address, or NULL. Whether it is one is for those who connect.
+ */
 static const char *skip_bracketed(const char *at, const char *end)
 {
     const char *start = ++at;
@@ -23,8 +25,8 @@ static const char *skip_bracketed(const char *at, const char *end)
     return at < end && *at == ']' && at > start ? at + 1 : NULL;
 }
 
-/* The end of a registered name or IPv4 address, or NULL. No sub-delims: a comma or a semicolon in a Host is an
- * attempt to have two of them. */
+/* The end of a registered name or IPv4 address, or NULL. No sub-delims: a comma or a semicolon in a
+ * Host is an attempt to have two of them. */
 static const char *skip_name(const char *at, const char *end)
 {
     const char *start = at;
@@ -71,10 +73,12 @@ static bool read_absolute_form(struct http1_head *head, const struct http1_compl
     struct belay_slice target = head->target;
     size_t scheme = scheme_length(target);
     if (scheme == 0) return http1__refuse(to, 400, "request target of no known form", target.data);
-    const char *authority = target.data + scheme, *end = target.data + target.length, *at = authority;
+    const char *authority = target.data + scheme, *end = target.data + target.length,
+               *at = authority;
     while (at < end && *at != '/' && *at != '?') at++;
     head->authority = belay_slice(authority, (size_t)(at - authority));
-    if (!is_authority(head->authority)) return http1__refuse(to, 400, "invalid authority", authority);
+    if (!is_authority(head->authority))
+        return http1__refuse(to, 400, "invalid authority", authority);
     split_path(head, at, end);
     if (head->method == BELAY_METHOD_OPTIONS && at == end) head->path = belay_slice("*", 1);
     return true;
@@ -97,14 +101,16 @@ static bool read_host(struct http1_head *head, const struct http1_complaint *to)
 bool http1__read_target(struct http1_head *head, const struct http1_complaint *to)
 {
     struct belay_slice target = head->target;
-    if (head->method == BELAY_METHOD_CONNECT) return http1__refuse(to, 501, "CONNECT", head->method_text.data);
+    if (head->method == BELAY_METHOD_CONNECT)
+        return http1__refuse(to, 501, "CONNECT", head->method_text.data);
     if (!read_host(head, to)) return false;
     if (target.data[0] == '/') {
         split_path(head, target.data, target.data + target.length);
         return true;
     }
     if (target.length == 1 && target.data[0] == '*') {
-        if (head->method != BELAY_METHOD_OPTIONS) return http1__refuse(to, 400, "'*' is for OPTIONS", target.data);
+        if (head->method != BELAY_METHOD_OPTIONS)
+            return http1__refuse(to, 400, "'*' is for OPTIONS", target.data);
         head->path = target;
         return true;
     }

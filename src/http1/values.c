@@ -31,8 +31,10 @@ bool http1_parse_content_length(struct belay_slice value, uint64_t *out)
 
 static struct belay_slice trim(struct belay_slice text)
 {
-    while (text.length && (*text.data == ' ' || *text.data == '\t')) text = belay_slice(text.data + 1, text.length - 1);
-    while (text.length && (text.data[text.length - 1] == ' ' || text.data[text.length - 1] == '\t')) text.length--;
+    while (text.length && (*text.data == ' ' || *text.data == '\t'))
+        text = belay_slice(text.data + 1, text.length - 1);
+    while (text.length && (text.data[text.length - 1] == ' ' || text.data[text.length - 1] == '\t'))
+        text.length--;
     return text;
 }
 
@@ -50,7 +52,8 @@ static bool no_hint(const char **rule, const char *why)
 }
 
 /* Only a letter opens a date, so nothing with a sign or a digit in front can become one. */
-bool http1_parse_retry_after_ms(struct belay_slice value, struct belay_wall now, int64_t *ms, const char **rule)
+bool http1_parse_retry_after_ms(struct belay_slice value, struct belay_wall now, int64_t *ms,
+                                const char **rule)
 {
     value = trim(value);
     if (value.length == 0) return no_hint(rule, "empty");
@@ -61,7 +64,8 @@ bool http1_parse_retry_after_ms(struct belay_slice value, struct belay_wall now,
         return true;
     }
     char folded = (char)(*value.data | 0x20);
-    if (folded < 'a' || folded > 'z') return no_hint(rule, "neither whole seconds nor an HTTP-date");
+    if (folded < 'a' || folded > 'z')
+        return no_hint(rule, "neither whole seconds nor an HTTP-date");
     int64_t at;
     if (!http1__date_seconds(value, now, &at, rule)) return false;
     int64_t wait = at * 1000 - wall_ms(now);
@@ -69,8 +73,8 @@ bool http1_parse_retry_after_ms(struct belay_slice value, struct belay_wall now,
     return true;
 }
 
-bool http1_parse_retry_after(struct belay_slice value, struct belay_wall now, struct belay_span *out,
-                             const char **rule)
+bool http1_parse_retry_after(struct belay_slice value, struct belay_wall now,
+                             struct belay_span *out, const char **rule)
 {
     int64_t ms;
     if (!http1_parse_retry_after_ms(value, now, &ms, rule)) return false;
@@ -81,20 +85,13 @@ bool http1_parse_retry_after(struct belay_slice value, struct belay_wall now, st
 static int64_t grpc_unit_ns(char unit)
 {
     switch (unit) {
-    case 'H':
-        return 3600 * BELAY_NS_PER_S;
-    case 'M':
-        return 60 * BELAY_NS_PER_S;
-    case 'S':
-        return BELAY_NS_PER_S;
-    case 'm':
-        return BELAY_NS_PER_MS;
-    case 'u':
-        return 1000;
-    case 'n':
-        return 1;
-    default:
-        return 0;
+    case 'H': return 3600 * BELAY_NS_PER_S;
+    case 'M': return 60 * BELAY_NS_PER_S;
+    case 'S': return BELAY_NS_PER_S;
+    case 'm': return BELAY_NS_PER_MS;
+    case 'u': return 1000;
+    case 'n': return 1;
+    default: return 0;
     }
 }
 
@@ -104,7 +101,9 @@ bool http1_parse_grpc_timeout(struct belay_slice value, struct belay_span *out)
     int64_t unit = grpc_unit_ns(value.data[value.length - 1]);
     uint64_t count;
     bool over;
-    if (unit == 0 || !read_digits(belay_slice(value.data, value.length - 1), INT64_MAX, &count, &over)) return false;
+    if (unit == 0 ||
+        !read_digits(belay_slice(value.data, value.length - 1), INT64_MAX, &count, &over))
+        return false;
     *out = belay_span_ns((int64_t)count > INT64_MAX / unit ? INT64_MAX : (int64_t)count * unit);
     return true;
 }
@@ -132,8 +131,8 @@ static bool is_lower_hex(struct belay_slice text, bool *zero)
     return true;
 }
 
-bool http1_parse_traceparent(struct belay_slice value, struct belay_slice *trace_id, struct belay_slice *parent_id,
-                             uint8_t *flags)
+bool http1_parse_traceparent(struct belay_slice value, struct belay_slice *trace_id,
+                             struct belay_slice *parent_id, uint8_t *flags)
 {
     enum { VERSION = 0, TRACE = 3, PARENT = 36, FLAGS = 53, LENGTH = 55 };
     if (value.length < LENGTH) return false;
@@ -141,8 +140,9 @@ bool http1_parse_traceparent(struct belay_slice value, struct belay_slice *trace
     if (at[TRACE - 1] != '-' || at[PARENT - 1] != '-' || at[FLAGS - 1] != '-') return false;
     struct belay_slice trace = belay_slice(at + TRACE, 32), parent = belay_slice(at + PARENT, 16);
     bool first_version, no_trace, no_parent, no_flags;
-    if (!is_lower_hex(belay_slice(at + VERSION, 2), &first_version) || !is_lower_hex(trace, &no_trace) ||
-        !is_lower_hex(parent, &no_parent) || !is_lower_hex(belay_slice(at + FLAGS, 2), &no_flags)) {
+    if (!is_lower_hex(belay_slice(at + VERSION, 2), &first_version) ||
+        !is_lower_hex(trace, &no_trace) || !is_lower_hex(parent, &no_parent) ||
+        !is_lower_hex(belay_slice(at + FLAGS, 2), &no_flags)) {
         return false;
     }
     if (no_trace || no_parent || memcmp(at, "ff", 2) == 0) return false;

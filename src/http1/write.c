@@ -22,7 +22,8 @@ static struct belay_slice decimal(uint64_t value, char out[DECIMAL_DIGITS_MAX])
     return belay_slice(at, (size_t)(out + DECIMAL_DIGITS_MAX - at));
 }
 
-size_t http1_write_request_line(char *out, size_t room, struct belay_slice method, struct belay_slice target)
+size_t http1_write_request_line(char *out, size_t room, struct belay_slice method,
+                                struct belay_slice target)
 {
     size_t length = method.length + 1 + target.length + sizeof " HTTP/1.1\r\n" - 1;
     if (length > room) return 0;

@@ -50,8 +50,9 @@ struct belay_span belay_backoff_decide(const struct belay_backoff_config *config
     return belay_span_ms(b);
 }
 
-struct belay_span belay_backoff_decide_hint(const struct belay_backoff_config *config, struct belay_span hint,
-                                            struct belay_span spare, uint64_t luck)
+struct belay_span belay_backoff_decide_hint(const struct belay_backoff_config *config,
+                                            struct belay_span hint, struct belay_span spare,
+                                            uint64_t luck)
 {
     int64_t hint_ms = belay_span_ceil_ms(hint), base_ms = whole_ms(config->base);
     int64_t wait_ms = hint_ms > base_ms ? hint_ms : base_ms;

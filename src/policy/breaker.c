@@ -13,7 +13,8 @@ void belay_breaker_init(struct belay_breaker *breaker, const struct belay_breake
     breaker->bucket_for = belay_span_ns(bucket_ns > 0 ? bucket_ns : 1);
 }
 
-/* The only place where the state changes; the counts of the state before are of no use in the next. */
+/* The only place where the state changes; the counts of the state before are of no use in the next.
+ */
 static void move(struct belay_breaker *breaker, enum belay_breaker_state to)
 {
     breaker->state = to;
@@ -47,8 +48,8 @@ static bool is_probe_free(const struct belay_breaker *breaker, struct belay_inst
     return breaker->probes_out < breaker->config.probes || now.ns > breaker->lease_at.ns;
 }
 
-struct belay_breaker_answer belay_breaker_decide(const struct belay_breaker *breaker, struct belay_instant now,
-                                                 bool is_retry)
+struct belay_breaker_answer belay_breaker_decide(const struct belay_breaker *breaker,
+                                                 struct belay_instant now, bool is_retry)
 {
     struct belay_breaker_answer answer = {BELAY_BREAKER_PASS, now};
     if (breaker->state == BELAY_BREAKER_CLOSED) return answer;
@@ -65,7 +66,8 @@ struct belay_breaker_answer belay_breaker_decide(const struct belay_breaker *bre
     return answer;
 }
 
-struct belay_breaker_permit belay_breaker_take(struct belay_breaker *breaker, struct belay_instant lease_at)
+struct belay_breaker_permit belay_breaker_take(struct belay_breaker *breaker,
+                                               struct belay_instant lease_at)
 {
     struct belay_breaker_permit permit = {breaker->generation, false};
     if (breaker->state == BELAY_BREAKER_CLOSED) return permit;
@@ -125,12 +127,14 @@ static bool is_too_bad(const struct belay_breaker *breaker)
     const struct belay_breaker_config *config = &breaker->config;
     if (config->consecutive > 0 && breaker->in_a_row >= config->consecutive) return true;
     const struct belay_breaker_counts *total = &breaker->total;
-    return total->calls >= config->min_calls && (reaches(total->failures, total->calls, config->failure_ppm) ||
-                                                 reaches(total->slow, total->calls, config->slow_ppm));
+    return total->calls >= config->min_calls &&
+           (reaches(total->failures, total->calls, config->failure_ppm) ||
+            reaches(total->slow, total->calls, config->slow_ppm));
 }
 
-static void on_closed_result(struct belay_breaker *breaker, const struct belay_breaker_result *result,
-                             enum belay_health health, struct belay_instant now, uint64_t luck)
+static void on_closed_result(struct belay_breaker *breaker,
+                             const struct belay_breaker_result *result, enum belay_health health,
+                             struct belay_instant now, uint64_t luck)
 {
     bool failed = health == BELAY_HEALTH_BAD;
     bool counts = failed || health == BELAY_HEALTH_GOOD;
@@ -159,19 +163,23 @@ static void on_probe_result(struct belay_breaker *breaker, struct belay_breaker_
     belay_breaker_give(breaker, permit);
     if (health == BELAY_HEALTH_NEUTRAL) {
         struct belay_span wait = belay_span_min(result->hint, breaker->config.open_max);
-        if (wait.ns > 0) breaker->retry_at = belay_instant_max(breaker->retry_at, belay_instant_add(now, wait));
+        if (wait.ns > 0)
+            breaker->retry_at = belay_instant_max(breaker->retry_at, belay_instant_add(now, wait));
         return;
     }
     breaker->probe_successes++;
-    if (breaker->probe_successes >= breaker->config.probe_successes) move(breaker, BELAY_BREAKER_CLOSED);
+    if (breaker->probe_successes >= breaker->config.probe_successes)
+        move(breaker, BELAY_BREAKER_CLOSED);
 }
 
 void belay_breaker_on_result(struct belay_breaker *breaker, struct belay_breaker_permit permit,
-                             const struct belay_breaker_result *result, struct belay_instant now, uint64_t luck)
+                             const struct belay_breaker_result *result, struct belay_instant now,
+                             uint64_t luck)
 {
     if (!breaker->config.enabled || permit.generation != breaker->generation) return;
     enum belay_health health = result->health;
-    if (result->timed_out && result->allowed.ns < breaker->config.min_timeout.ns) health = BELAY_HEALTH_NEUTRAL;
+    if (result->timed_out && result->allowed.ns < breaker->config.min_timeout.ns)
+        health = BELAY_HEALTH_NEUTRAL;
     if (permit.probe) {
         on_probe_result(breaker, permit, result, health, now, luck);
     } else {

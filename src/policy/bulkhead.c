@@ -3,7 +3,8 @@
 
 #include "base/check.h"
 
-void belay_bulkhead_init(struct belay_bulkhead *bulkhead, const struct belay_bulkhead_config *config)
+void belay_bulkhead_init(struct belay_bulkhead *bulkhead,
+                         const struct belay_bulkhead_config *config)
 {
     *bulkhead = (struct belay_bulkhead){.config = *config};
 }
@@ -28,7 +29,8 @@ void belay_bulkhead_take(struct belay_bulkhead *bulkhead, bool promised)
     }
     CHECK(has_room(bulkhead));
     bulkhead->in_flight++;
-    if (bulkhead->in_flight > bulkhead->in_flight_peak) bulkhead->in_flight_peak = bulkhead->in_flight;
+    if (bulkhead->in_flight > bulkhead->in_flight_peak)
+        bulkhead->in_flight_peak = bulkhead->in_flight;
 }
 
 void belay_bulkhead_on_wait(struct belay_bulkhead *bulkhead)

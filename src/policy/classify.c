@@ -2,16 +2,19 @@
 #include <belay/classify.h>
 
 enum trait {
-    UNKNOWN_IF_SENT = 1 << 0, /* an error before a final status: the request may have had its effect */
-    GATEWAY = 1 << 1,         /* said by somebody in between, who does not know what became of the request */
-    REFUSAL = 1 << 2,         /* the recipient says that it did not want to; a route may declare that it is so */
-    NEVER = 1 << 3,           /* repeating cannot help, whatever the list says */
+    UNKNOWN_IF_SENT =
+        1 << 0, /* an error before a final status: the request may have had its effect */
+    GATEWAY =
+        1 << 1, /* said by somebody in between, who does not know what became of the request */
+    REFUSAL =
+        1 << 2, /* the recipient says that it did not want to; a route may declare that it is so */
+    NEVER = 1 << 3, /* repeating cannot help, whatever the list says */
 };
 
 struct meaning {
-    int from, to;                 /* statuses; 0 for an error class */
+    int from, to; /* statuses; 0 for an error class */
     enum belay_error_class error;
-    enum belay_effect effect;     /* of a write that was sent */
+    enum belay_effect effect; /* of a write that was sent */
     enum belay_health health;
     unsigned traits;
 };
@@ -21,8 +24,8 @@ struct meaning {
 #define EFFECT(name) BELAY_EFFECT_##name
 #define HEALTH(name) BELAY_HEALTH_##name
 
-/* The first row that fits counts. 301 and 302 have long been used to say "done, look there" as well as "not here";
- * 500 and the like may have failed half-way: nobody knows. */
+/* The first row that fits counts. 301 and 302 have long been used to say "done, look there" as well
+ * as "not here"; 500 and the like may have failed half-way: nobody knows. */
 static const struct meaning meanings[] = {
     {STATUS(200, 299), EFFECT(DONE), HEALTH(GOOD), NEVER},
     {STATUS(303, 303), EFFECT(DONE), HEALTH(GOOD), 0},
@@ -54,8 +57,9 @@ static const struct meaning *meaning_of(const struct belay_outcome *outcome)
 {
     for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++) {
         const struct meaning *m = &meanings[i];
-        if (outcome->error != BELAY_ERROR_NONE ? m->error == outcome->error
-                                               : m->from <= outcome->status && outcome->status <= m->to) {
+        if (outcome->error != BELAY_ERROR_NONE
+                ? m->error == outcome->error
+                : m->from <= outcome->status && outcome->status <= m->to) {
             return m;
         }
     }
@@ -69,7 +73,8 @@ bool belay_traits_replay_safe(const struct belay_traits *traits)
 
 void belay_retry_on_add_status(struct belay_retry_on *retry_on, int status)
 {
-    if (status >= 100 && status <= 599) retry_on->status[status / 64] |= UINT64_C(1) << (status % 64);
+    if (status >= 100 && status <= 599)
+        retry_on->status[status / 64] |= UINT64_C(1) << (status % 64);
 }
 
 struct belay_retry_on belay_retry_on_default(void)
@@ -79,7 +84,8 @@ struct belay_retry_on belay_retry_on_default(void)
         .errors = 1u << BELAY_ERROR_TIMEOUT | 1u << BELAY_ERROR_RESET | 1u << BELAY_ERROR_CLOSED |
                   1u << BELAY_ERROR_REFUSED | 1u << BELAY_ERROR_DNS,
     };
-    for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++) belay_retry_on_add_status(&list, statuses[i]);
+    for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++)
+        belay_retry_on_add_status(&list, statuses[i]);
     return list;
 }
 
@@ -90,13 +96,15 @@ static bool is_listed(const struct belay_retry_on *retry_on, const struct belay_
     return retry_on->status[outcome->status / 64] >> (outcome->status % 64) & 1;
 }
 
-static struct belay_class class_of(enum belay_outcome_class kind, enum belay_reason reason, enum belay_effect effect)
+static struct belay_class class_of(enum belay_outcome_class kind, enum belay_reason reason,
+                                   enum belay_effect effect)
 {
     struct belay_class c = {kind, reason, effect};
     return c;
 }
 
-struct belay_class belay_classify_decide(const struct belay_traits *traits, const struct belay_retry_on *retry_on,
+struct belay_class belay_classify_decide(const struct belay_traits *traits,
+                                         const struct belay_retry_on *retry_on,
                                          bool unsafe_refusals, const struct belay_outcome *outcome)
 {
     const struct meaning *m = meaning_of(outcome);
@@ -117,7 +125,8 @@ struct belay_class belay_classify_decide(const struct belay_traits *traits, cons
     if (m->traits & NEVER || !is_listed(retry_on, outcome)) {
         return class_of(BELAY_CLASS_FINAL, BELAY_REASON_NOT_REPEATABLE, effect);
     }
-    if (replay_safe || unsent || declared) return class_of(BELAY_CLASS_REPEATABLE, BELAY_REASON_BACKOFF, effect);
+    if (replay_safe || unsent || declared)
+        return class_of(BELAY_CLASS_REPEATABLE, BELAY_REASON_BACKOFF, effect);
     return class_of(BELAY_CLASS_FINAL, BELAY_REASON_NOT_REPLAY_SAFE, effect);
 }
 

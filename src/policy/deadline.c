@@ -1,24 +1,27 @@
 /* deadline.c: what still fits before an operation's deadline (deadline.h). */
 #include <belay/deadline.h>
 
-struct belay_instant belay_deadline_at(struct belay_instant started_at, struct belay_span configured,
-                                       struct belay_span incoming)
+struct belay_instant belay_deadline_at(struct belay_instant started_at,
+                                       struct belay_span configured, struct belay_span incoming)
 {
     struct belay_span least = belay_span_min(configured, incoming);
     return belay_instant_add(started_at, belay_span_max(least, belay_span_ns(0)));
 }
 
-struct belay_span belay_deadline_remaining(struct belay_instant deadline_at, struct belay_instant now)
+struct belay_span belay_deadline_remaining(struct belay_instant deadline_at,
+                                           struct belay_instant now)
 {
     return belay_span_max(belay_instant_since(deadline_at, now), belay_span_ns(0));
 }
 
-bool belay_deadline_allows(struct belay_span remaining, struct belay_span wait, struct belay_span reserve)
+bool belay_deadline_allows(struct belay_span remaining, struct belay_span wait,
+                           struct belay_span reserve)
 {
     return remaining.ns > belay_span_add(wait, reserve).ns;
 }
 
-struct belay_instant belay_deadline_attempt_end(struct belay_instant now, struct belay_instant deadline_at,
+struct belay_instant belay_deadline_attempt_end(struct belay_instant now,
+                                                struct belay_instant deadline_at,
                                                 struct belay_span attempt_timeout)
 {
     if (attempt_timeout.ns <= 0) return deadline_at;

@@ -6,8 +6,8 @@ void belay_hold_init(struct belay_hold *hold)
     *hold = (struct belay_hold){.until_at = {INT64_MIN}, .release_at = {INT64_MIN}};
 }
 
-void belay_hold_on_hint(struct belay_hold *hold, const struct belay_hold_config *config, struct belay_instant now,
-                        struct belay_span hint)
+void belay_hold_on_hint(struct belay_hold *hold, const struct belay_hold_config *config,
+                        struct belay_instant now, struct belay_span hint)
 {
     struct belay_span length = belay_span_min(hint, config->max);
     struct belay_instant until_at = belay_instant_add(now, length);
@@ -24,8 +24,8 @@ struct belay_instant belay_hold_next_at(const struct belay_hold *hold, struct be
     return now.ns >= hold->until_at.ns ? now : hold->release_at;
 }
 
-void belay_hold_take(struct belay_hold *hold, const struct belay_hold_config *config, struct belay_instant now,
-                     struct belay_hold_ticket *ticket)
+void belay_hold_take(struct belay_hold *hold, const struct belay_hold_config *config,
+                     struct belay_instant now, struct belay_hold_ticket *ticket)
 {
     if (ticket->generation == hold->generation) return;
     *ticket = (struct belay_hold_ticket){hold->generation, belay_hold_next_at(hold, now, ticket)};

@@ -4,16 +4,21 @@
 #include <string.h>
 
 static const char *const error_classes[BELAY_ERROR_COUNT] = {
-    [BELAY_ERROR_NONE] = "none",           [BELAY_ERROR_DNS] = "dns",
-    [BELAY_ERROR_REFUSED] = "refused",     [BELAY_ERROR_TIMEOUT] = "timeout",
-    [BELAY_ERROR_TLS] = "tls",             [BELAY_ERROR_RESET] = "reset",
-    [BELAY_ERROR_CLOSED] = "closed",       [BELAY_ERROR_PROTOCOL] = "protocol",
-    [BELAY_ERROR_TOO_LARGE] = "too_large", [BELAY_ERROR_CANCELLED] = "cancelled",
+    [BELAY_ERROR_NONE] = "none",
+    [BELAY_ERROR_DNS] = "dns",
+    [BELAY_ERROR_REFUSED] = "refused",
+    [BELAY_ERROR_TIMEOUT] = "timeout",
+    [BELAY_ERROR_TLS] = "tls",
+    [BELAY_ERROR_RESET] = "reset",
+    [BELAY_ERROR_CLOSED] = "closed",
+    [BELAY_ERROR_PROTOCOL] = "protocol",
+    [BELAY_ERROR_TOO_LARGE] = "too_large",
+    [BELAY_ERROR_CANCELLED] = "cancelled",
 };
 
 static const char *const phases[BELAY_PHASE_COUNT] = {
-    [BELAY_PHASE_NONE] = "none", [BELAY_PHASE_DNS] = "dns",         [BELAY_PHASE_CONNECT] = "connect",
-    [BELAY_PHASE_TLS] = "tls",   [BELAY_PHASE_SEND] = "send",       [BELAY_PHASE_HEADERS] = "headers",
+    [BELAY_PHASE_NONE] = "none", [BELAY_PHASE_DNS] = "dns",   [BELAY_PHASE_CONNECT] = "connect",
+    [BELAY_PHASE_TLS] = "tls",   [BELAY_PHASE_SEND] = "send", [BELAY_PHASE_HEADERS] = "headers",
     [BELAY_PHASE_BODY] = "body",
 };
 
@@ -85,7 +90,8 @@ static const char *name_in(const char *const *table, size_t count, unsigned valu
 }
 
 /* The place of the word in the table, from `first` on; `count` when it is not there. */
-static size_t find_in(const char *const *table, size_t first, size_t count, const char *word, size_t length)
+static size_t find_in(const char *const *table, size_t first, size_t count, const char *word,
+                      size_t length)
 {
     size_t i = first;
     while (i < count && (strlen(table[i]) != length || memcmp(table[i], word, length) != 0)) i++;

@@ -3,7 +3,8 @@
 
 enum { SLOWED_MAX = 3 };
 static const struct belay_span recover_for = {10 * BELAY_NS_PER_S};
-static const struct belay_span limit_max = {60 * BELAY_NS_PER_S}; /* no recipient may stop us for longer */
+static const struct belay_span limit_max = {
+    60 * BELAY_NS_PER_S}; /* no recipient may stop us for longer */
 
 static int64_t saturating_mul(int64_t a, int64_t b)
 {
@@ -18,7 +19,8 @@ static bool is_off(const struct belay_quota *quota)
 
 void belay_quota_init(struct belay_quota *quota, const struct belay_quota_config *config)
 {
-    *quota = (struct belay_quota){.config = *config, .theoretical_at = {INT64_MIN}, .limit_until = {INT64_MIN}};
+    *quota = (struct belay_quota){
+        .config = *config, .theoretical_at = {INT64_MIN}, .limit_until = {INT64_MIN}};
     if (quota->config.burst == 0) quota->config.burst = 1;
 }
 
@@ -39,16 +41,19 @@ static struct belay_span pace(const struct belay_quota *quota, struct belay_inst
 
 static struct belay_span tolerance(const struct belay_quota *quota)
 {
-    return belay_span_ns(saturating_mul(quota->config.per_call.ns, (int64_t)quota->config.burst - 1));
+    return belay_span_ns(
+        saturating_mul(quota->config.per_call.ns, (int64_t)quota->config.burst - 1));
 }
 
 /* No call before `at`, and none on credit right after it. */
 static void hold_until(struct belay_quota *quota, struct belay_instant at)
 {
-    quota->theoretical_at = belay_instant_max(quota->theoretical_at, belay_instant_add(at, tolerance(quota)));
+    quota->theoretical_at =
+        belay_instant_max(quota->theoretical_at, belay_instant_add(at, tolerance(quota)));
 }
 
-struct belay_instant belay_quota_next_at(const struct belay_quota *quota, struct belay_instant now, uint32_t ahead)
+struct belay_instant belay_quota_next_at(const struct belay_quota *quota, struct belay_instant now,
+                                         uint32_t ahead)
 {
     if (is_off(quota)) return now;
     struct belay_instant theoretical_at = belay_instant_max(quota->theoretical_at, now);
@@ -60,7 +65,8 @@ struct belay_instant belay_quota_next_at(const struct belay_quota *quota, struct
 void belay_quota_take(struct belay_quota *quota, struct belay_instant now)
 {
     if (is_off(quota)) return;
-    quota->theoretical_at = belay_instant_add(belay_instant_max(quota->theoretical_at, now), pace(quota, now));
+    quota->theoretical_at =
+        belay_instant_add(belay_instant_max(quota->theoretical_at, now), pace(quota, now));
 }
 
 void belay_quota_on_too_many(struct belay_quota *quota, struct belay_instant now)
@@ -83,5 +89,6 @@ void belay_quota_on_limit(struct belay_quota *quota, struct belay_instant now, u
         return;
     }
     quota->limit_until = reset_at;
-    quota->limit_pace = belay_span_ns(left > (uint64_t)reset_for.ns ? 1 : reset_for.ns / (int64_t)left);
+    quota->limit_pace =
+        belay_span_ns(left > (uint64_t)reset_for.ns ? 1 : reset_for.ns / (int64_t)left);
 }

@@ -15,16 +15,19 @@ static const struct {
 } known[] = {
     {"grpc-timeout", HTTP1_GRPC_TIMEOUT, FACTS_DEADLINE_GRPC, FACTS_MARK},
     {"connect-timeout-ms", HTTP1_CONNECT_TIMEOUT_MS, FACTS_DEADLINE_MS, FACTS_MARK},
-    {"x-envoy-expected-rq-timeout-ms", HTTP1_ENVOY_EXPECTED_RQ_TIMEOUT_MS, FACTS_DEADLINE_MS, FACTS_MARK},
+    {"x-envoy-expected-rq-timeout-ms", HTTP1_ENVOY_EXPECTED_RQ_TIMEOUT_MS, FACTS_DEADLINE_MS,
+     FACTS_MARK},
     {"x-request-timeout-ms", HTTP1_REQUEST_TIMEOUT_MS, FACTS_DEADLINE_MS, FACTS_MARK},
     {"x-retry-owner", HTTP1_RETRY_OWNER, FACTS_DEADLINE_MS, FACTS_MARK_OWNER},
     {"x-request-attempt", HTTP1_REQUEST_ATTEMPT, FACTS_DEADLINE_MS, FACTS_MARK_COUNT_1},
-    {"grpc-previous-rpc-attempts", HTTP1_GRPC_PREVIOUS_RPC_ATTEMPTS, FACTS_DEADLINE_MS, FACTS_MARK_COUNT_0},
+    {"grpc-previous-rpc-attempts", HTTP1_GRPC_PREVIOUS_RPC_ATTEMPTS, FACTS_DEADLINE_MS,
+     FACTS_MARK_COUNT_0},
     {"x-envoy-attempt-count", HTTP1_ENVOY_ATTEMPT_COUNT, FACTS_DEADLINE_MS, FACTS_MARK_COUNT_1},
 };
 
 /* A later list changes what an earlier one said. */
-static void set_role(struct facts_names *names, const char *name, bool deadline, enum facts_role unknown)
+static void set_role(struct facts_names *names, const char *name, bool deadline,
+                     enum facts_role unknown)
 {
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (strcasecmp(name, known[i].name) != 0) continue;
@@ -43,10 +46,12 @@ static void set_role(struct facts_names *names, const char *name, bool deadline,
 
 void facts_names_init(struct facts_names *names, const struct conf *conf)
 {
-    static const enum http1_field_id dropped[] = {HTTP1_HOST,           HTTP1_CONTENT_LENGTH, HTTP1_EXPECT,
-                                                  HTTP1_REQUEST_ID,     HTTP1_RETRY_OWNER,    HTTP1_REQUEST_ATTEMPT};
+    static const enum http1_field_id dropped[] = {HTTP1_HOST,        HTTP1_CONTENT_LENGTH,
+                                                  HTTP1_EXPECT,      HTTP1_REQUEST_ID,
+                                                  HTTP1_RETRY_OWNER, HTTP1_REQUEST_ATTEMPT};
     *names = (struct facts_names){.deadline_out = belay_slice_z(conf->deadline_out)};
-    for (size_t i = 0; i < sizeof dropped / sizeof dropped[0]; i++) names->roles[dropped[i]] = FACTS_DROP;
+    for (size_t i = 0; i < sizeof dropped / sizeof dropped[0]; i++)
+        names->roles[dropped[i]] = FACTS_DROP;
     names->roles[HTTP1_OPERATION_ID] = FACTS_OPERATION_ID;
     names->roles[HTTP1_IDEMPOTENCY_KEY] = FACTS_KEY;
     names->roles[HTTP1_TRACEPARENT] = FACTS_TRACEPARENT;
@@ -66,7 +71,8 @@ enum facts_role facts_role(const struct facts_names *names, const struct http1_f
     if (field->id != HTTP1_OTHER) return (enum facts_role)names->roles[field->id];
     for (size_t i = 0; i < names->other_count; i++) {
         struct belay_slice name = names->others[i].name;
-        if (name.length == field->name.length && strncasecmp(name.data, field->name.data, name.length) == 0) {
+        if (name.length == field->name.length &&
+            strncasecmp(name.data, field->name.data, name.length) == 0) {
             return names->others[i].role;
         }
     }
@@ -86,7 +92,8 @@ static void read_deadline(struct facts *facts, enum facts_role role, struct bela
     facts->has_deadline = true;
 }
 
-/* A number greater than `bound`; anything that is none counts as a mark, for repeating wrongly is worse. */
+/* A number greater than `bound`; anything that is none counts as a mark, for repeating wrongly is
+ * worse. */
 static bool count_says_owned(struct belay_slice value, uint64_t bound)
 {
     uint64_t count;
@@ -96,7 +103,8 @@ static bool count_says_owned(struct belay_slice value, uint64_t bound)
 static void read_trace(struct facts *facts, struct belay_slice value, unsigned seen)
 {
     struct belay_slice parent;
-    facts->has_trace = seen == 1 && http1_parse_traceparent(value, &facts->trace_id, &parent, &facts->trace_flags);
+    facts->has_trace =
+        seen == 1 && http1_parse_traceparent(value, &facts->trace_id, &parent, &facts->trace_flags);
 }
 
 void facts_read(struct facts *facts, const struct facts_names *names, const struct http1_head *head)
@@ -121,7 +129,8 @@ void facts_read(struct facts *facts, const struct facts_names *names, const stru
         case FACTS_MARK_COUNT_0: facts->owned |= count_says_owned(field->value, 0); break;
         case FACTS_MARK_COUNT_1: facts->owned |= count_says_owned(field->value, 1); break;
         case FACTS_OPERATION_ID:
-            facts->operation_id = ++ids == 1 && event_id_valid(field->value) ? field->value : belay_slice("", 0);
+            facts->operation_id =
+                ++ids == 1 && event_id_valid(field->value) ? field->value : belay_slice("", 0);
             break;
         case FACTS_KEY: facts->one_key = ++keys == 1 && field->value.length > 0; break;
         case FACTS_TRACEPARENT: read_trace(facts, field->value, ++traces); break;

@@ -1,5 +1,6 @@
-/* flow.c: one operation, from the request's head to its record: asks the gates, makes the attempts, tells what became
- * of them, and does what the verdict says. Decides nothing by itself (semantics 3). */
+/* flow.c: one operation, from the request's head to its record: asks the gates, makes the attempts,
+ * tells what became of them, and does what the verdict says. Decides nothing by itself (semantics
+ * 3). */
 #include "proxy/flow.h"
 
 #include "base/check.h"
@@ -66,8 +67,8 @@ static void on_wake(struct belay_waiter *waiter)
     if (!atomic_exchange(&flow->posted, true)) rt_post(flow->proxy->rt, &flow->post);
 }
 
-/* A body that streams is gone after the first attempt that sent any of it: the request is then not safe to repeat,
- * whatever its method and route say. */
+/* A body that streams is gone after the first attempt that sent any of it: the request is then not
+ * safe to repeat, whatever its method and route say. */
 static void begin_operation(struct flow *flow)
 {
     const struct conf_route *route = flow->route;
@@ -84,8 +85,8 @@ static void begin_operation(struct flow *flow)
     };
     size_t index = (size_t)(route - flow->setup->listener->routes);
     const struct belay_policy *policy = streamed ? &flow->setup->streamed[index] : &route->policy;
-    belay_operation_init(&flow->op, policy, flow->setup->targets[route->target], &traits, flow->began_at,
-                         flow->deadline_at, on_wake);
+    belay_operation_init(&flow->op, policy, flow->setup->targets[route->target], &traits,
+                         flow->began_at, flow->deadline_at, on_wake);
     flow->has_op = true;
 }
 
@@ -104,7 +105,8 @@ static void refused(struct flow *flow, const struct belay_admission *admission)
         return;
     }
     struct problem problem = problem_of_terminal(admission->terminal);
-    if (admission->has_hint) problem_set_retry_after(&problem, belay_span_ceil_ms(admission->retry_hint));
+    if (admission->has_hint)
+        problem_set_retry_after(&problem, belay_span_ceil_ms(admission->retry_hint));
     answer_problem(flow, &problem);
 }
 
@@ -116,7 +118,8 @@ static void attempt(struct flow *flow, const struct belay_admission *admission)
 {
     struct proxy *proxy = flow->proxy;
     const struct belay_policy *policy = &flow->route->policy;
-    if (flow->call_runs) client_call_cancel(&flow->call); /* the rest of an answer that is not wanted any more */
+    if (flow->call_runs)
+        client_call_cancel(&flow->call); /* the rest of an answer that is not wanted any more */
     flow->call_runs = flow->held.any = flow->recorded = false;
     flow->state = FLOW_CALLING;
     flow->attempt_wall = rt_wall(proxy->rt);
@@ -124,7 +127,8 @@ static void attempt(struct flow *flow, const struct belay_admission *admission)
     proxy->stats.retries += admission->attempt > 1;
     rt_timer_arm(proxy->rt, &flow->timer, admission->at);
     if (!headers_write_request(flow, admission)) {
-        struct belay_outcome none = {.error = BELAY_ERROR_REFUSED, .phase = BELAY_PHASE_SEND, .sent = BELAY_UNSENT};
+        struct belay_outcome none = {
+            .error = BELAY_ERROR_REFUSED, .phase = BELAY_PHASE_SEND, .sent = BELAY_UNSENT};
         lost(flow, &none);
         return;
     }
@@ -134,8 +138,9 @@ static void attempt(struct flow *flow, const struct belay_admission *admission)
                                      .probe_first = !belay_traits_replay_safe(&flow->op.traits),
                                      .method = flow->request->method};
     flow->call_runs = true;
-    client_call_start(flow_client(flow), &flow->call, &call_events, &options, buf_slice(&flow->head),
-                      buf_slice(&flow->upload.body), !flow->upload.streaming);
+    client_call_start(flow_client(flow), &flow->call, &call_events, &options,
+                      buf_slice(&flow->head), buf_slice(&flow->upload.body),
+                      !flow->upload.streaming);
 }
 
 void flow_ask(struct flow *flow)
@@ -153,7 +158,8 @@ void flow_ask(struct flow *flow)
 static struct belay_verdict record(struct flow *flow, const struct belay_outcome *outcome)
 {
     struct proxy *proxy = flow->proxy;
-    struct belay_verdict verdict = belay_operation_record(&flow->op, outcome, rt_now(proxy->rt), rt_random(proxy->rt));
+    struct belay_verdict verdict =
+        belay_operation_record(&flow->op, outcome, rt_now(proxy->rt), rt_random(proxy->rt));
     flow->recorded = true;
     record_attempt(flow, outcome, &verdict);
     return verdict;
@@ -183,14 +189,17 @@ static struct belay_outcome cut_short(const struct flow *flow, enum belay_error_
     bool sent = client_call_bytes_accepted(&flow->call);
     return (struct belay_outcome){.error = error,
                                   .phase = client_call_phase(&flow->call),
-                                  .sent = answered ? BELAY_ANSWERED : sent ? BELAY_SENT : BELAY_UNSENT,
+                                  .sent = answered ? BELAY_ANSWERED
+                                          : sent   ? BELAY_SENT
+                                                   : BELAY_UNSENT,
                                   .answer_started = answered};
 }
 
 static void out_of_time(struct flow *flow)
 {
     bool client_is_slow = flow->paused || upload_waits_for_client(flow);
-    struct belay_outcome outcome = cut_short(flow, client_is_slow ? BELAY_ERROR_CANCELLED : BELAY_ERROR_TIMEOUT);
+    struct belay_outcome outcome =
+        cut_short(flow, client_is_slow ? BELAY_ERROR_CANCELLED : BELAY_ERROR_TIMEOUT);
     client_call_cancel(&flow->call);
     flow->call_runs = false;
     lost(flow, &outcome);
@@ -200,8 +209,11 @@ void flow_on_timer(struct rt_timer *timer)
 {
     struct flow *flow = CONTAINER_OF(timer, struct flow, timer);
     bool calling = flow->state == FLOW_CALLING || flow->state == FLOW_STREAMING;
-    if (calling) out_of_time(flow);
-    else flow_ask(flow); /* a wait is over; or the upload took all the time, which the first gate sees */
+    if (calling)
+        out_of_time(flow);
+    else
+        flow_ask(
+            flow); /* a wait is over; or the upload took all the time, which the first gate sees */
 }
 
 void flow_on_post(struct rt_post *post)
@@ -216,9 +228,11 @@ void flow_on_post(struct rt_post *post)
 /* Two hints are none (semantics 6). */
 static void read_hint(struct belay_outcome *outcome, const struct http1_head *head, struct rt *rt)
 {
-    const struct http1_field *hint = head->status >= 300 ? http1_find(head, HTTP1_RETRY_AFTER) : NULL;
+    const struct http1_field *hint =
+        head->status >= 300 ? http1_find(head, HTTP1_RETRY_AFTER) : NULL;
     if (!hint || (head->repeated_ids & (UINT64_C(1) << HTTP1_RETRY_AFTER))) return;
-    outcome->has_retry_after = http1_parse_retry_after_ms(hint->value, rt_wall(rt), &outcome->retry_after_ms, NULL);
+    outcome->has_retry_after =
+        http1_parse_retry_after_ms(hint->value, rt_wall(rt), &outcome->retry_after_ms, NULL);
 }
 
 static void on_head(struct client_call *call, const struct http1_head *head)
@@ -275,7 +289,8 @@ static void on_failed(struct client_call *call, const struct client_failure *fai
         return;
     }
     if (failure->stale) {
-        /* One restart of a service must not cost a budget token for each pooled connection (semantics 5a). */
+        /* One restart of a service must not cost a budget token for each pooled connection
+         * (semantics 5a). */
         client_drop_idle(flow_client(flow));
         flow->proxy->stats.stale++;
     }

@@ -1,4 +1,5 @@
-/* flow.h: what the files of the proxy share: one worker's proxy, a snapshot in use, and one running operation. */
+/* flow.h: what the files of the proxy share: one worker's proxy, a snapshot in use, and one running
+ * operation. */
 #ifndef PROXY_FLOW_H
 #define PROXY_FLOW_H
 
@@ -18,26 +19,30 @@
 #define MADE_ID_BYTES 32
 #define TEXT(literal) belay_slice(literal, sizeof(literal) - 1)
 
-/* A configuration snapshot as this listener uses it. Lives while it is the current one or a flow uses it. */
+/* A configuration snapshot as this listener uses it. Lives while it is the current one or a flow
+ * uses it. */
 struct setup {
     struct proxy *proxy;
     struct conf *conf;
     const struct conf_listener *listener;
     struct facts_names names;
-    struct belay_policy *streamed; /* one a route: its policy for a request whose body cannot be repeated */
+    struct belay_policy
+        *streamed; /* one a route: its policy for a request whose body cannot be repeated */
     struct belay_target **targets; /* one for each of conf.targets */
     struct client **clients;       /* the same; NULL where no route leads */
     size_t users;
-    struct rt_timer reaper;        /* frees it from the loop, when nobody stands on a client of it */
-    struct list node;              /* in proxy.setups */
+    struct rt_timer reaper; /* frees it from the loop, when nobody stands on a client of it */
+    struct list node;       /* in proxy.setups */
 };
 
 /* COLLECTING -> ASKING -> CALLING -> STREAMING -> closed
  *                  ^         |
- *                  +---------+  a retry: what is asked for again at the timer's instant, or when woken */
+ *                  +---------+  a retry: what is asked for again at the timer's instant, or when
+ * woken */
 enum flow_state {
     FLOW_COLLECTING, /* the request's body is being read into the replay buffer */
-    FLOW_ASKING,     /* waiting for a gate's instant, a slot, or a retry's; an answer may be held meanwhile */
+    FLOW_ASKING,     /* waiting for a gate's instant, a slot, or a retry's; an answer may be held
+                        meanwhile */
     FLOW_CALLING,    /* an attempt is under way, nothing of its answer was given to the client */
     FLOW_STREAMING,  /* the answer's head was given to the client, its body follows */
 };
@@ -55,10 +60,10 @@ struct held {
 
 /* The way of the request's body. */
 struct upload {
-    bool whole;      /* the client sent all of it */
-    bool streaming;  /* too large to be collected: goes on while the call runs */
-    bool chunked;    /* towards the target, when streaming */
-    bool gone;       /* streaming: the collected part has left, so nothing can be repeated any more */
+    bool whole;     /* the client sent all of it */
+    bool streaming; /* too large to be collected: goes on while the call runs */
+    bool chunked;   /* towards the target, when streaming */
+    bool gone; /* streaming: the collected part has left, so nothing can be repeated any more */
     struct buf body; /* collected; later what the target has not taken yet */
 };
 
@@ -77,8 +82,8 @@ struct flow {
     atomic_bool posted;
 
     bool has_op;
-    bool queued; /* ASKING: for a slot, so that a wake means something */
-    bool paused; /* the client does not take the answer as fast as it comes */
+    bool queued;                  /* ASKING: for a slot, so that a wake means something */
+    bool paused;                  /* the client does not take the answer as fast as it comes */
     enum belay_terminal terminal; /* how it ended without having become an operation of a target */
     struct belay_operation op;
     struct facts facts;
@@ -130,10 +135,12 @@ void proxy_give_flow(struct flow *flow);
 
 /* flow.c: one operation, from the request's head to its record */
 void flow_begin(struct proxy *proxy, struct server_exchange *exchange);
-void flow_gone(struct flow *flow, int status); /* the client left (0), or its body was answered with this status */
+void flow_gone(struct flow *flow,
+               int status); /* the client left (0), or its body was answered with this status */
 void flow_writable(struct flow *flow);
-void flow_ask(struct flow *flow);                    /* the gates, and the attempt when they let it through */
-void flow_close(struct flow *flow, void (*how)(struct server_exchange *)); /* its record; NULL: the exchange is over */
+void flow_ask(struct flow *flow); /* the gates, and the attempt when they let it through */
+void flow_close(struct flow *flow,
+                void (*how)(struct server_exchange *)); /* its record; NULL: the exchange is over */
 void flow_on_timer(struct rt_timer *timer);
 void flow_on_post(struct rt_post *post);
 
@@ -147,7 +154,8 @@ bool upload_waits_for_client(const struct flow *flow);
 void answer_pass_on(struct flow *flow, const struct http1_head *head);
 void answer_hold(struct flow *flow, const struct http1_head *head);
 void answer_hold_body(struct flow *flow, struct belay_slice piece);
-void answer_give_held(struct flow *flow); /* and closes the flow, unless the rest of it is still coming */
+void answer_give_held(
+    struct flow *flow); /* and closes the flow, unless the rest of it is still coming */
 void answer_problem(struct flow *flow, const struct problem *problem); /* closes the flow */
 
 /* headers.c: the request's head as it is sent */
@@ -156,12 +164,14 @@ bool headers_write_request(struct flow *flow, const struct belay_admission *admi
 
 /* ids.c: identifiers and their text */
 void ids_hex(uint64_t luck, char out[16]);
-void ids_begin(struct flow *flow);                       /* operation, trace, endpoint */
+void ids_begin(struct flow *flow); /* operation, trace, endpoint */
 size_t ids_write_traceparent(const struct flow *flow, char out[55]); /* with the attempt's span */
 
 /* records.c: what is handed over to the events */
-void record_attempt(const struct flow *flow, const struct belay_outcome *outcome, const struct belay_verdict *verdict);
+void record_attempt(const struct flow *flow, const struct belay_outcome *outcome,
+                    const struct belay_verdict *verdict);
 void record_operation(const struct flow *flow, const struct belay_ending *ending);
-void record_bad_request(struct proxy *proxy, const struct http1_error *error, struct belay_instant began_at);
+void record_bad_request(struct proxy *proxy, const struct http1_error *error,
+                        struct belay_instant began_at);
 
 #endif

@@ -1,4 +1,5 @@
-/* headers.c: writes the head of the request that is sent: always anew, never the caller's bytes (RFC 9110 7.6). */
+/* headers.c: writes the head of the request that is sent: always anew, never the caller's bytes
+ * (RFC 9110 7.6). */
 #include "proxy/flow.h"
 
 #include "base/check.h"
@@ -55,7 +56,8 @@ static void put_grpc_timeout(struct out *out, struct belay_slice name, uint64_t 
     put_field(out, name, belay_slice(end - length, length + 1));
 }
 
-/* What is passed on is at least 1 ms, for 0 would say that the time is over; and less than what remains. */
+/* What is passed on is at least 1 ms, for 0 would say that the time is over; and less than what
+ * remains. */
 static uint64_t pass_on_ms(const struct belay_admission *admission)
 {
     int64_t ms = belay_span_floor_ms(admission->pass_on);
@@ -81,7 +83,8 @@ static void put_forwarded(struct out *out, const struct flow *flow, uint64_t ms)
         case FACTS_DEADLINE_GRPC: put_grpc_timeout(out, field->name, ms); break;
         case FACTS_DEADLINE_MS: {
             struct belay_slice own = names->deadline_out;
-            bool is_own = own.length == field->name.length && strncasecmp(own.data, field->name.data, own.length) == 0;
+            bool is_own = own.length == field->name.length &&
+                          strncasecmp(own.data, field->name.data, own.length) == 0;
             if (!is_own) put_number(out, field->name, ms);
             break;
         }
@@ -96,7 +99,8 @@ static void put_forwarded(struct out *out, const struct flow *flow, uint64_t ms)
 static void put_ids(struct out *out, const struct flow *flow, uint32_t attempt)
 {
     static const char joint[] = "/attempt-";
-    char request_id[BELAY_OPERATION_ID_MAX + sizeof joint + NUMBER_BYTES_MAX], number[NUMBER_BYTES_MAX], trace[55];
+    char request_id[BELAY_OPERATION_ID_MAX + sizeof joint + NUMBER_BYTES_MAX],
+        number[NUMBER_BYTES_MAX], trace[55];
     struct belay_slice id = flow_operation_id(flow);
     size_t digits = decimal(attempt, number + sizeof number), length = id.length;
     memcpy(request_id, id.data, id.length);
@@ -111,8 +115,10 @@ static void put_ids(struct out *out, const struct flow *flow, uint32_t attempt)
     bool marked = flow->facts.retry_owner.length > 0;
     put_field(out, TEXT("X-Retry-Owner"), marked ? flow->facts.retry_owner : TEXT("belay"));
     put_field(out, TEXT("traceparent"), belay_slice(trace, ids_write_traceparent(flow, trace)));
-    put_field(out, TEXT("Via"), flow->request->minor_version == 0 ? TEXT("1.0 belay") : TEXT("1.1 belay"));
-    if (flow->route->idempotency_key == CONF_KEY_ADDED && !flow->facts.one_key && !flow->op.traits.safe_method) {
+    put_field(out, TEXT("Via"),
+              flow->request->minor_version == 0 ? TEXT("1.0 belay") : TEXT("1.1 belay"));
+    if (flow->route->idempotency_key == CONF_KEY_ADDED && !flow->facts.one_key &&
+        !flow->op.traits.safe_method) {
         char quoted[BELAY_OPERATION_ID_MAX + 2];
         quoted[0] = '"';
         memcpy(quoted + 1, id.data, id.length);
@@ -134,7 +140,8 @@ static void put_framing(struct out *out, const struct flow *flow)
 }
 
 /* A client of HTTP/1.0 need not name a host: it is the target's then. */
-static void put_host(struct out *out, const struct http1_head *request, const struct conf_address *address)
+static void put_host(struct out *out, const struct http1_head *request,
+                     const struct conf_address *address)
 {
     if (request->authority.length > 0) {
         put_field(out, TEXT("Host"), request->authority);
@@ -143,9 +150,13 @@ static void put_host(struct out *out, const struct http1_head *request, const st
     bool brackets = strchr(address->host, ':') != NULL;
     char port[NUMBER_BYTES_MAX];
     size_t digits = decimal(address->port, port + NUMBER_BYTES_MAX);
-    struct belay_slice pieces[] = {TEXT("Host: "), brackets ? TEXT("[") : TEXT(""), belay_slice_z(address->host),
-                                   brackets ? TEXT("]") : TEXT(""), TEXT(":"),
-                                   belay_slice(port + NUMBER_BYTES_MAX - digits, digits), TEXT("\r\n")};
+    struct belay_slice pieces[] = {TEXT("Host: "),
+                                   brackets ? TEXT("[") : TEXT(""),
+                                   belay_slice_z(address->host),
+                                   brackets ? TEXT("]") : TEXT(""),
+                                   TEXT(":"),
+                                   belay_slice(port + NUMBER_BYTES_MAX - digits, digits),
+                                   TEXT("\r\n")};
     for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++) {
         if (pieces[i].length == 0) continue;
         memcpy(out->at, pieces[i].data, pieces[i].length);
@@ -156,11 +167,12 @@ static void put_host(struct out *out, const struct http1_head *request, const st
 bool headers_write_request(struct flow *flow, const struct belay_admission *admission)
 {
     const struct http1_head *request = flow->request;
-    const struct conf_address *address = &flow->setup->conf->targets[flow->route->target].addresses[0];
+    const struct conf_address *address =
+        &flow->setup->conf->targets[flow->route->target].addresses[0];
     size_t bytes_max = OWN_FIELDS_BYTES_MAX + request->method_text.length + request->path.length +
-                       request->query.length + request->authority.length + strlen(address->host) + flow->facts.forwarded_bytes_max +
-                       3 * flow->operation_id_length + flow->setup->names.deadline_out.length +
-                       flow->facts.retry_owner.length;
+                       request->query.length + request->authority.length + strlen(address->host) +
+                       flow->facts.forwarded_bytes_max + 3 * flow->operation_id_length +
+                       flow->setup->names.deadline_out.length + flow->facts.retry_owner.length;
     size_t room;
     buf_clear(&flow->head);
     char *start = buf_reserve(&flow->head, bytes_max, &room);

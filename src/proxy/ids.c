@@ -1,4 +1,5 @@
-/* ids.c: who an operation is: its id and its trace, the caller's own where they are valid (semantics 1). */
+/* ids.c: who an operation is: its id and its trace, the caller's own where they are valid
+ * (semantics 1). */
 #include "proxy/flow.h"
 
 #define TRACE_SAMPLED 0x01

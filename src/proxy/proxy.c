@@ -1,4 +1,5 @@
-/* proxy.c: the life of one worker's proxy: snapshots in use, memory of operations, the server's and serve's calls. */
+/* proxy.c: the life of one worker's proxy: snapshots in use, memory of operations, the server's and
+ * serve's calls. */
 #include "proxy/proxy.h"
 
 #include "base/check.h"
@@ -43,7 +44,8 @@ static void on_reaper(struct rt_timer *timer)
 static void setup_release(struct setup *setup)
 {
     struct proxy *proxy = setup->proxy;
-    if (setup->users == 0 && setup != proxy->setup) rt_timer_arm(proxy->rt, &setup->reaper, rt_now(proxy->rt));
+    if (setup->users == 0 && setup != proxy->setup)
+        rt_timer_arm(proxy->rt, &setup->reaper, rt_now(proxy->rt));
 }
 
 static bool setup_add_client(struct setup *setup, size_t index)
@@ -54,7 +56,8 @@ static bool setup_add_client(struct setup *setup, size_t index)
                                    .idle_max = target->policy.idle_max};
     if (setup->clients[index]) return true;
     const struct conf_address *address = &target->addresses[0];
-    setup->clients[index] = client_create(setup->proxy->rt, &limits, belay_slice_z(address->host), address->port);
+    setup->clients[index] =
+        client_create(setup->proxy->rt, &limits, belay_slice_z(address->host), address->port);
     return setup->clients[index] != NULL;
 }
 
@@ -74,7 +77,8 @@ static bool setup_fill(struct setup *setup, const struct proxy_options *options)
     return true;
 }
 
-static struct setup *setup_create(struct proxy *proxy, struct conf *conf, const struct proxy_options *options)
+static struct setup *setup_create(struct proxy *proxy, struct conf *conf,
+                                  const struct proxy_options *options)
 {
     struct setup *setup = calloc(1, sizeof *setup);
     if (!setup) return NULL;
@@ -92,8 +96,8 @@ static struct setup *setup_create(struct proxy *proxy, struct conf *conf, const 
 
 /* ---- memory of operations ---- */
 
-/* Never freed before the proxy is: a thread that gives back a slot may still hold the waiter of an operation that has
- * ended meanwhile, and wakes for nothing whoever has that memory then. */
+/* Never freed before the proxy is: a thread that gives back a slot may still hold the waiter of an
+ * operation that has ended meanwhile, and wakes for nothing whoever has that memory then. */
 static struct flow *make_flow(struct proxy *proxy)
 {
     struct flow *flow = calloc(1, sizeof *flow);
@@ -136,8 +140,10 @@ struct flow *proxy_take_flow(struct proxy *proxy)
 
 static void trim(struct buf *buf)
 {
-    if (buf->capacity > SPARE_BUF_BYTES_MAX) buf_deinit(buf);
-    else buf_clear(buf);
+    if (buf->capacity > SPARE_BUF_BYTES_MAX)
+        buf_deinit(buf);
+    else
+        buf_clear(buf);
 }
 
 void proxy_give_flow(struct flow *flow)
@@ -176,7 +182,8 @@ static void on_request(void *owner, struct server_exchange *exchange)
     flow_begin(owner, exchange);
 }
 
-static void on_body(void *owner, struct server_exchange *exchange, struct belay_slice piece, bool end)
+static void on_body(void *owner, struct server_exchange *exchange, struct belay_slice piece,
+                    bool end)
 {
     (void)owner;
     struct flow *flow = server_user(exchange);
@@ -197,7 +204,8 @@ static void on_gone(void *owner, struct server_exchange *exchange, const struct 
     if (flow) flow_gone(flow, error ? error->status : 0);
 }
 
-static void on_bad_request(void *owner, const struct http1_error *error, struct belay_instant began_at)
+static void on_bad_request(void *owner, const struct http1_error *error,
+                           struct belay_instant began_at)
 {
     struct proxy *proxy = owner;
     proxy->stats.bad_requests++;
@@ -220,14 +228,16 @@ static struct server *make_server(struct proxy *proxy, const struct proxy_option
                                                   .gone = on_gone,
                                                   .bad_request = on_bad_request};
     const struct conf *conf = proxy->setup->conf;
-    struct server_limits limits = {
-        .http1 = http1_limits_default(),
-        .head_for = conf->head_timeout_for,
-        .idle_for = conf->client_idle_for,
-        .connections_max = options->connections_max ? options->connections_max : conf->connections_max,
-        .backlog_bytes_max = BACKLOG_BYTES_MAX};
+    struct server_limits limits = {.http1 = http1_limits_default(),
+                                   .head_for = conf->head_timeout_for,
+                                   .idle_for = conf->client_idle_for,
+                                   .connections_max = options->connections_max
+                                                          ? options->connections_max
+                                                          : conf->connections_max,
+                                   .backlog_bytes_max = BACKLOG_BYTES_MAX};
     for (size_t i = 0; i < proxy->setup->listener->route_count; i++) {
-        struct belay_span silence_for = proxy->setup->listener->routes[i].policy.silence_timeout_for;
+        struct belay_span silence_for =
+            proxy->setup->listener->routes[i].policy.silence_timeout_for;
         limits.silence_for = belay_span_max(limits.silence_for, silence_for);
     }
     return server_create(proxy->rt, &limits, &handler, proxy);
@@ -295,7 +305,8 @@ void proxy_announce_drain(struct proxy *proxy)
     server_announce_drain(proxy->server);
 }
 
-void proxy_drain(struct proxy *proxy, struct belay_span idle_for, void (*drained)(void *owner), void *owner)
+void proxy_drain(struct proxy *proxy, struct belay_span idle_for, void (*drained)(void *owner),
+                 void *owner)
 {
     proxy->drained = drained;
     proxy->drained_owner = owner;
@@ -313,7 +324,8 @@ void proxy_destroy(struct proxy *proxy)
     }
     server_destroy(proxy->server);
     proxy->setup = NULL;
-    while (!list_empty(&proxy->setups)) setup_destroy(CONTAINER_OF(proxy->setups.next, struct setup, node));
+    while (!list_empty(&proxy->setups))
+        setup_destroy(CONTAINER_OF(proxy->setups.next, struct setup, node));
     free_spares(proxy);
     free(proxy);
 }

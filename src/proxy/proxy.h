@@ -1,13 +1,15 @@
-/* proxy.h: the egress engine: one listener's requests, each carried to its target under its policies.
+/* proxy.h: the egress engine: one listener's requests, each carried to its target under its
+ * policies.
  *
- * One `proxy` a worker and listener. It owns the inbound server, the outbound pools and every running operation;
- * targets (the shared policies) and the event buffer are its caller's and must outlive it. Everything belongs to the
- * worker's thread; the only thing that other threads do is to wake an operation that waits for a bulkhead slot, which
- * goes through rt_post.
+ * One `proxy` a worker and listener. It owns the inbound server, the outbound pools and every
+ * running operation; targets (the shared policies) and the event buffer are its caller's and must
+ * outlive it. Everything belongs to the worker's thread; the only thing that other threads do is to
+ * wake an operation that waits for a bulkhead slot, which goes through rt_post.
  *
- * Guarantees (semantics 1 to 10, 16): one operation record for each request and for each input that was none; the
- * event of attempt n is handed over before attempt n + 1 starts; an answer is whole, or the client sees that it was
- * cut; at most `connections_max` operations at a time, each within the limits of its route.
+ * Guarantees (semantics 1 to 10, 16): one operation record for each request and for each input that
+ * was none; the event of attempt n is handed over before attempt n + 1 starts; an answer is whole,
+ * or the client sees that it was cut; at most `connections_max` operations at a time, each within
+ * the limits of its route.
  */
 #ifndef PROXY_PROXY_H
 #define PROXY_PROXY_H
@@ -23,32 +25,34 @@ struct event_out;
 struct proxy;
 
 struct proxy_options {
-    size_t listener;                      /* index into conf.listeners */
-    struct belay_target *const *targets;  /* one for each of conf.targets, in its order; the array is copied */
-    struct event_out *events;             /* NULL: no events */
-    uint32_t connections_max;             /* of this worker; 0: conf.connections_max */
+    size_t listener; /* index into conf.listeners */
+    struct belay_target *const
+        *targets;             /* one for each of conf.targets, in its order; the array is copied */
+    struct event_out *events; /* NULL: no events */
+    uint32_t connections_max; /* of this worker; 0: conf.connections_max */
 };
 
 struct proxy_stats {
-    uint64_t requests;          /* operations begun */
-    uint64_t bad_requests;      /* inputs that were no request: answered by the server, recorded here */
-    uint64_t unrouted;          /* 404 and 405 of our own */
-    uint64_t passed_on;         /* answers of a target given to the client whole */
-    uint64_t honest_errors;     /* answers of our own in place of one */
-    uint64_t cut;               /* answers that were cut, visibly */
-    uint64_t clients_gone;      /* clients that left before their answer's end */
+    uint64_t requests;      /* operations begun */
+    uint64_t bad_requests;  /* inputs that were no request: answered by the server, recorded here */
+    uint64_t unrouted;      /* 404 and 405 of our own */
+    uint64_t passed_on;     /* answers of a target given to the client whole */
+    uint64_t honest_errors; /* answers of our own in place of one */
+    uint64_t cut;           /* answers that were cut, visibly */
+    uint64_t clients_gone;  /* clients that left before their answer's end */
     uint64_t deadlines_ignored; /* incoming deadline fields that did not parse */
-    uint64_t retries, stale;    /* attempts after the first; of them (or instead) stale connections */
-    uint64_t overloaded;        /* answered 503: no memory for an operation */
-    uint32_t running;           /* operations now */
+    uint64_t retries, stale; /* attempts after the first; of them (or instead) stale connections */
+    uint64_t overloaded;     /* answered 503: no memory for an operation */
+    uint32_t running;        /* operations now */
     struct server_stats server;
     struct client_stats clients; /* the sum over the pools */
 };
 
 /* Takes a reference of `conf`. NULL: no memory. */
 struct proxy *proxy_create(struct rt *rt, struct conf *conf, const struct proxy_options *options);
-/* New requests follow the new snapshot (same listener); running operations keep the one they began with. False, and
- * nothing is changed, without memory. `options.events` and `.connections_max` stay as they were. */
+/* New requests follow the new snapshot (same listener); running operations keep the one they began
+ * with. False, and nothing is changed, without memory. `options.events` and `.connections_max` stay
+ * as they were. */
 bool proxy_configure(struct proxy *proxy, struct conf *conf, const struct proxy_options *options)
     __attribute__((warn_unused_result));
 bool proxy_listen(struct proxy *proxy, const struct rt_addr *addr, const char **error)
@@ -57,8 +61,10 @@ void proxy_addr(const struct proxy *proxy, struct rt_addr *out);
 void proxy_stats(const struct proxy *proxy, struct proxy_stats *out);
 /* Semantics 16, as in server.h. */
 void proxy_announce_drain(struct proxy *proxy);
-void proxy_drain(struct proxy *proxy, struct belay_span idle_for, void (*drained)(void *owner), void *owner);
-/* Cancels what still runs (their records are written) and frees everything. Not from inside a callback. */
+void proxy_drain(struct proxy *proxy, struct belay_span idle_for, void (*drained)(void *owner),
+                 void *owner);
+/* Cancels what still runs (their records are written) and frees everything. Not from inside a
+ * callback. */
 void proxy_destroy(struct proxy *proxy);
 
 #endif

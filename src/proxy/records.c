@@ -12,7 +12,8 @@ static struct belay_slice target_name(const struct flow *flow)
     return belay_slice_z(flow->setup->conf->targets[flow->route->target].name);
 }
 
-void record_attempt(const struct flow *flow, const struct belay_outcome *outcome, const struct belay_verdict *verdict)
+void record_attempt(const struct flow *flow, const struct belay_outcome *outcome,
+                    const struct belay_verdict *verdict)
 {
     struct belay_attempt_event event = {.time = flow->attempt_wall,
                                         .operation_id = flow_operation_id(flow),
@@ -42,7 +43,8 @@ void record_operation(const struct flow *flow, const struct belay_ending *ending
     (void)event_out_operation(flow->proxy->events, &event);
 }
 
-void record_bad_request(struct proxy *proxy, const struct http1_error *error, struct belay_instant began_at)
+void record_bad_request(struct proxy *proxy, const struct http1_error *error,
+                        struct belay_instant began_at)
 {
     struct belay_span elapsed = belay_instant_since(rt_now(proxy->rt), began_at);
     char id[MADE_ID_BYTES];

@@ -21,7 +21,8 @@ bool route_path_matches(struct belay_slice path, const char *template_path)
     return at == path.length;
 }
 
-struct route_match route_find(const struct conf_listener *listener, struct belay_slice path, enum belay_method method)
+struct route_match route_find(const struct conf_listener *listener, struct belay_slice path,
+                              enum belay_method method)
 {
     struct route_match match = {0};
     for (size_t i = 0; i < listener->route_count; i++) {

@@ -50,7 +50,8 @@ bool rt_addr_parse_with_port(struct belay_slice text, struct rt_addr *out)
     uint16_t port;
     if (!parse_port(belay_slice(colon + 1, text.length - host.length - 1), &port)) return false;
     /* Without brackets nobody can tell where an IPv6 address ends and its port begins. */
-    if (host.length == 0 || (host.data[0] != '[' && memchr(host.data, ':', host.length))) return false;
+    if (host.length == 0 || (host.data[0] != '[' && memchr(host.data, ':', host.length)))
+        return false;
     return rt_addr_parse(host, port, out);
 }
 
@@ -59,6 +60,7 @@ size_t rt_addr_format(const struct rt_addr *addr, char text[RT_ADDR_TEXT_MAX])
     char ip[INET6_ADDRSTRLEN] = "";
     bool six = addr->family == 6;
     (void)inet_ntop(six ? AF_INET6 : AF_INET, addr->ip, ip, sizeof(ip));
-    int length = snprintf(text, RT_ADDR_TEXT_MAX, six ? "[%s]:%u" : "%s:%u", ip, (unsigned)addr->port);
+    int length =
+        snprintf(text, RT_ADDR_TEXT_MAX, six ? "[%s]:%u" : "%s:%u", ip, (unsigned)addr->port);
     return (size_t)length;
 }

@@ -25,7 +25,8 @@ struct rt_conn {
     bool connecting, incoming, ended, lingering;
 };
 
-/* How long a closed connection whose peer may still be sending is kept, so that its input cannot reset our answer. */
+/* How long a closed connection whose peer may still be sending is kept, so that its input cannot
+ * reset our answer. */
 #define LINGER_FOR belay_span_ms(2000)
 
 static void on_poll(uv_poll_t *poll, int status, int events);
@@ -123,10 +124,12 @@ struct rt_conn *conn_accepted(struct rt *rt, int fd, const struct rt_addr *peer)
     return conn;
 }
 
-struct rt_conn *rt_connect(struct rt *rt, const struct rt_addr *addr, const struct rt_conn_events *events,
-                           void *owner, enum belay_error_class *error)
+struct rt_conn *rt_connect(struct rt *rt, const struct rt_addr *addr,
+                           const struct rt_conn_events *events, void *owner,
+                           enum belay_error_class *error)
 {
-    int fd = socket(addr->family == 6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd = socket(addr->family == 6 ? AF_INET6 : AF_INET,
+                    SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     struct rt_conn *conn = fd >= 0 ? conn_create(rt, fd, addr) : NULL;
     if (!conn) {
         *error = BELAY_ERROR_REFUSED;
@@ -139,7 +142,8 @@ struct rt_conn *rt_connect(struct rt *rt, const struct rt_addr *addr, const stru
     struct sockaddr_storage to;
     socklen_t to_length = addr_to_sockaddr(addr, &to);
     conn->connecting = true;
-    if (connect(fd, (const struct sockaddr *)&to, to_length) != 0 && errno != EINPROGRESS && errno != EINTR) {
+    if (connect(fd, (const struct sockaddr *)&to, to_length) != 0 && errno != EINPROGRESS &&
+        errno != EINTR) {
         conn->connect_errno = errno;
         list_push_back(&rt->failing, &conn->node);
     } else {
@@ -180,7 +184,8 @@ void conn_fail_pending(struct rt *rt)
     }
 }
 
-/* A connect to a free port of this machine can meet itself, when the kernel picks that port for our end. */
+/* A connect to a free port of this machine can meet itself, when the kernel picks that port for our
+ * end. */
 static bool met_itself(const struct rt_conn *conn)
 {
     struct sockaddr_storage local;
@@ -209,7 +214,8 @@ static void connect_finished(struct rt_conn *conn)
 /* False when the peer has ended or the connection broke: nothing left to wait for. */
 static bool linger_discard(struct rt_conn *conn)
 {
-    ssize_t count = recv(conn->fd, NULL, 1 << 20, MSG_TRUNC | MSG_DONTWAIT); /* dropped without being copied */
+    ssize_t count =
+        recv(conn->fd, NULL, 1 << 20, MSG_TRUNC | MSG_DONTWAIT); /* dropped without being copied */
     return count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
@@ -229,7 +235,8 @@ static void conn_release(struct rt_conn *conn)
 static void on_poll(uv_poll_t *poll, int status, int events)
 {
     struct rt_conn *conn = CONTAINER_OF(poll, struct rt_conn, poll);
-    unsigned ready = ((events & UV_READABLE) ? RT_READ : 0U) | ((events & UV_WRITABLE) ? RT_WRITE : 0U);
+    unsigned ready =
+        ((events & UV_READABLE) ? RT_READ : 0U) | ((events & UV_WRITABLE) ? RT_WRITE : 0U);
     if (status < 0) {
         /* libuv stops polling a socket in error; the next read or write tells what it is. */
         ready = conn->polled;
@@ -289,7 +296,8 @@ uint64_t rt_conn_written(const struct rt_conn *conn)
 bool rt_conn_dead(struct rt_conn *conn)
 {
     char byte;
-    return recv(conn->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || (errno != EAGAIN && errno != EINTR);
+    return recv(conn->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 ||
+           (errno != EAGAIN && errno != EINTR);
 }
 
 void rt_conn_peer(const struct rt_conn *conn, struct rt_addr *out)
@@ -304,8 +312,9 @@ void rt_conn_shutdown_write(struct rt_conn *conn)
     (void)shutdown(conn->fd, SHUT_WR);
 }
 
-/* Closing a socket with unread input resets it, and a reset destroys the answer that the peer has not read yet. So
- * a server that closes first says its end and throws away what still comes, until the peer ends or LINGER_FOR. */
+/* Closing a socket with unread input resets it, and a reset destroys the answer that the peer has
+ * not read yet. So a server that closes first says its end and throws away what still comes, until
+ * the peer ends or LINGER_FOR. */
 static void linger(struct rt_conn *conn)
 {
     struct rt *rt = conn->rt;

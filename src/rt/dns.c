@@ -63,8 +63,10 @@ static void on_socket(uv_poll_t *poll, int status, int events)
 {
     struct dns_socket *socket = CONTAINER_OF(poll, struct dns_socket, poll);
     struct dns *dns = socket->dns;
-    bool readable = status < 0 || (events & UV_READABLE), writable = status < 0 || (events & UV_WRITABLE);
-    ares_process_fd(dns->channel, readable ? socket->fd : ARES_SOCKET_BAD, writable ? socket->fd : ARES_SOCKET_BAD);
+    bool readable = status < 0 || (events & UV_READABLE),
+         writable = status < 0 || (events & UV_WRITABLE);
+    ares_process_fd(dns->channel, readable ? socket->fd : ARES_SOCKET_BAD,
+                    writable ? socket->fd : ARES_SOCKET_BAD);
     rearm(dns);
 }
 
@@ -163,7 +165,8 @@ static void answer_soon(struct rt_resolve *resolve)
     rt_timer_arm(resolve->rt, &resolve->timer, rt_now(resolve->rt));
 }
 
-static void take_family(struct rt_resolved *result, const struct ares_addrinfo *info, int family, uint16_t port)
+static void take_family(struct rt_resolved *result, const struct ares_addrinfo *info, int family,
+                        uint16_t port)
 {
     for (const struct ares_addrinfo_node *node = info->nodes; node; node = node->ai_next) {
         if (node->ai_family != family || result->count == RT_RESOLVE_ADDRS_MAX) continue;
@@ -171,7 +174,8 @@ static void take_family(struct rt_resolved *result, const struct ares_addrinfo *
         memcpy(&addr, node->ai_addr, node->ai_addrlen);
         addr_from_sockaddr(&addr, &result->addrs[result->count]);
         result->addrs[result->count++].port = port;
-        result->ttl = belay_span_min(result->ttl, (struct belay_span){(int64_t)node->ai_ttl * BELAY_NS_PER_S});
+        result->ttl = belay_span_min(result->ttl,
+                                     (struct belay_span){(int64_t)node->ai_ttl * BELAY_NS_PER_S});
     }
 }
 
@@ -203,7 +207,8 @@ static bool ask(struct rt_resolve *resolve, struct belay_slice host)
 {
     struct rt *rt = resolve->rt;
     char name[256];
-    if (host.length == 0 || host.length >= sizeof(name) || memchr(host.data, '\0', host.length)) return false;
+    if (host.length == 0 || host.length >= sizeof(name) || memchr(host.data, '\0', host.length))
+        return false;
     if (!rt->dns) rt->dns = dns_create(rt);
     if (!rt->dns || rt->dns->under_way >= LOOKUPS_MAX) return false;
     memcpy(name, host.data, host.length);
@@ -218,7 +223,8 @@ static bool ask(struct rt_resolve *resolve, struct belay_slice host)
 }
 
 struct rt_resolve *rt_resolve(struct rt *rt, struct belay_slice host, uint16_t port,
-                              void (*done)(void *owner, const struct rt_resolved *result), void *owner)
+                              void (*done)(void *owner, const struct rt_resolved *result),
+                              void *owner)
 {
     struct rt_resolve *resolve = calloc(1, sizeof(*resolve));
     if (!resolve) return NULL;

@@ -56,7 +56,8 @@ static int listen_on(struct rt_addr *addr)
     if (fd < 0) return -1;
     int on = 1;
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)); /* inherited by what is accepted */
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on,
+                     sizeof(on)); /* inherited by what is accepted */
     if (addr->family == 6) (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
     if (bind(fd, (const struct sockaddr *)&at, at_length) != 0 || listen(fd, SOMAXCONN) != 0 ||
         getsockname(fd, (struct sockaddr *)&at, &at_length) != 0) {
@@ -115,8 +116,9 @@ static void on_rested(struct rt_timer *timer)
     listener_poll(CONTAINER_OF(timer, struct rt_listener, timer));
 }
 
-struct rt_listener *rt_listen(struct rt *rt, const struct rt_addr *addr, const struct rt_listener_events *events,
-                              void *owner, const char **error)
+struct rt_listener *rt_listen(struct rt *rt, const struct rt_addr *addr,
+                              const struct rt_listener_events *events, void *owner,
+                              const char **error)
 {
     struct rt_listener *listener = calloc(1, sizeof(*listener));
     lock_take(&registry_lock);
@@ -161,7 +163,8 @@ static enum taken take_one(struct rt_listener *listener)
 {
     struct sockaddr_storage from;
     socklen_t from_length = sizeof(from);
-    int fd = accept4(listener->socket->fd, (struct sockaddr *)&from, &from_length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    int fd = accept4(listener->socket->fd, (struct sockaddr *)&from, &from_length,
+                     SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) {
         if (errno == EAGAIN) return TAKEN_NONE;
         bool exhausted = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
@@ -194,9 +197,10 @@ static void on_incoming(uv_poll_t *poll, int status, int events)
     if (taken == TAKEN_EXHAUSTED && !listener->closed) rest(listener);
 }
 
-/* Refuses new handshakes on the socket but lets those under way finish: drops a segment that has SYN and no ACK.
- * The filter sees the packet from the TCP header on. A dropped SYN is sent again by its kernel, to whoever listens
- * by then; closing the socket instead would reset the connections that still wait in its queue. */
+/* Refuses new handshakes on the socket but lets those under way finish: drops a segment that has
+ * SYN and no ACK. The filter sees the packet from the TCP header on. A dropped SYN is sent again by
+ * its kernel, to whoever listens by then; closing the socket instead would reset the connections
+ * that still wait in its queue. */
 static void refuse_handshakes(int fd)
 {
     struct sock_filter code[] = {
@@ -216,7 +220,8 @@ static void on_handshakes_over(struct rt_timer *timer)
     enum taken taken = TAKEN_ONE;
     while (taken == TAKEN_ONE && !listener->closed) taken = take_one(listener);
     if (listener->closed) return;
-    if (taken == TAKEN_EXHAUSTED) { /* what waits is owed an answer: again when descriptors have come back */
+    if (taken ==
+        TAKEN_EXHAUSTED) { /* what waits is owed an answer: again when descriptors have come back */
         listener->exhausted++;
         rt_timer_arm(listener->rt, timer, belay_instant_add(rt_now(listener->rt), REST_FOR));
         return;
@@ -231,7 +236,8 @@ void rt_listener_drain(struct rt_listener *listener, void (*done)(void *owner))
     listener->drained = done;
     rt_timer_disarm(listener->rt, &listener->timer);
     rt_timer_init(&listener->timer, on_handshakes_over);
-    rt_timer_arm(listener->rt, &listener->timer, belay_instant_add(rt_now(listener->rt), HANDSHAKE_FOR));
+    rt_timer_arm(listener->rt, &listener->timer,
+                 belay_instant_add(rt_now(listener->rt), HANDSHAKE_FOR));
 }
 
 static void on_closed(uv_handle_t *handle)

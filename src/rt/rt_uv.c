@@ -1,7 +1,8 @@
 /* rt_uv.c: one worker's loop over libuv: the clock, timers, posts and the turn's end.
  *
- * A turn is one poll and its callbacks. It ends in libuv's prepare phase, right before the next poll: connects that
- * failed at once, due timers, hooks, changed interest, the wake-up. What was closed is freed by libuv just before.
+ * A turn is one poll and its callbacks. It ends in libuv's prepare phase, right before the next
+ * poll: connects that failed at once, due timers, hooks, changed interest, the wake-up. What was
+ * closed is freed by libuv just before.
  */
 #include "rt/rt_uv.h"
 
@@ -52,7 +53,8 @@ static void on_wakeup(uv_timer_t *timer)
     rt->wakeup_armed = false;
 }
 
-/* Lazily: a wake-up that is too early costs one idle turn, so only an earlier one is told to libuv. Rounded up. */
+/* Lazily: a wake-up that is too early costs one idle turn, so only an earlier one is told to libuv.
+ * Rounded up. */
 static void arm_wakeup(struct rt *rt)
 {
     struct belay_instant next = timers_next_at(&rt->timers);
@@ -60,7 +62,8 @@ static void arm_wakeup(struct rt *rt)
     uint64_t at_ms = (uint64_t)belay_span_ceil_ms(belay_span_ns(next.ns));
     if (rt->wakeup_armed && rt->wakeup_at_ms <= at_ms) return;
     uint64_t uv_now_ms = uv_now(&rt->loop);
-    CHECK(uv_timer_start(&rt->wakeup, on_wakeup, at_ms > uv_now_ms ? at_ms - uv_now_ms : 0, 0) == 0);
+    CHECK(uv_timer_start(&rt->wakeup, on_wakeup, at_ms > uv_now_ms ? at_ms - uv_now_ms : 0, 0) ==
+          0);
     rt->wakeup_armed = true;
     rt->wakeup_at_ms = at_ms;
 }

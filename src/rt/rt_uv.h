@@ -24,7 +24,8 @@ struct rt {
     struct belay_wall wall;
     bool now_known, wall_known, wakeup_armed;
     uint64_t wakeup_at_ms; /* on libuv's clock, which is ours in whole milliseconds */
-    struct rt_hook *hooks, **hooks_end, *hook_following; /* following: the next to run, while they run */
+    struct rt_hook *hooks, **hooks_end,
+        *hook_following; /* following: the next to run, while they run */
     struct lock posts_lock;
     struct rt_post *posts, **posts_end;
 
@@ -36,7 +37,8 @@ struct rt {
 };
 
 /* conn.c */
-struct rt_conn *conn_accepted(struct rt *rt, int fd, const struct rt_addr *peer); /* NULL: no memory; fd is closed */
+struct rt_conn *conn_accepted(struct rt *rt, int fd,
+                              const struct rt_addr *peer); /* NULL: no memory; fd is closed */
 void conn_rt_init(struct rt *rt);
 void conn_rt_deinit(struct rt *rt);
 void conn_fail_pending(struct rt *rt);
@@ -45,7 +47,8 @@ socklen_t addr_to_sockaddr(const struct rt_addr *addr, struct sockaddr_storage *
 void addr_from_sockaddr(const struct sockaddr_storage *in, struct rt_addr *out);
 
 /* dns.c */
-/* Asks these servers ("127.0.0.1:5353,[::1]:53") and not those of the machine. False: not understood. */
+/* Asks these servers ("127.0.0.1:5353,[::1]:53") and not those of the machine. False: not
+ * understood. */
 bool dns_use_servers(struct rt *rt, const char *servers) __attribute__((warn_unused_result));
 void dns_destroy(struct dns *dns);
 

@@ -1,4 +1,5 @@
-/* conn.c: one inbound connection: bytes in, requests out, in order; clocks, back-pressure and the ways it ends. */
+/* conn.c: one inbound connection: bytes in, requests out, in order; clocks, back-pressure and the
+ * ways it ends. */
 #include "server/conn.h"
 
 #include <stdlib.h>
@@ -15,7 +16,8 @@ static struct belay_instant conn_due_at(const struct conn *conn)
     case CONN_IDLE: return belay_instant_add(conn->since, limits->idle_for);
     case CONN_HEAD: return belay_instant_add(exchange->began_at, limits->head_for);
     case CONN_BODY:
-        if (conn->blocked || !exchange->paused) return belay_instant_add(conn->since, limits->silence_for);
+        if (conn->blocked || !exchange->paused)
+            return belay_instant_add(conn->since, limits->silence_for);
         break;
     case CONN_WHOLE:
         if (conn->blocked) return belay_instant_add(conn->since, limits->silence_for);
@@ -30,7 +32,8 @@ void conn_settle(struct conn *conn)
     if (conn->state == CONN_CLOSED) return;
     const struct server_exchange *exchange = conn->exchange;
     bool room = !exchange || exchange->filled < conn->server->buffer_bytes;
-    unsigned interest = (!conn->read_ended && room ? RT_READ : 0u) | (conn->blocked ? RT_WRITE : 0u);
+    unsigned interest =
+        (!conn->read_ended && room ? RT_READ : 0u) | (conn->blocked ? RT_WRITE : 0u);
     if (interest != conn->interest) {
         conn->interest = (uint8_t)interest;
         rt_conn_interest(conn->io, interest);
@@ -117,7 +120,9 @@ static void conn_finish(struct conn *conn)
     struct server_exchange *exchange = conn->exchange;
     size_t rest = exchange->filled - exchange->at;
     if (conn->close_after || (conn->read_ended && rest == 0)) {
-        conn_close(conn, RT_CLOSE_GRACEFUL); /* rt sees to it that what is still sent to us harms no answer */
+        conn_close(
+            conn,
+            RT_CLOSE_GRACEFUL); /* rt sees to it that what is still sent to us harms no answer */
     } else if (rest > 0) {
         exchange_next(exchange);
         conn->state = CONN_HEAD;
@@ -138,7 +143,8 @@ static void conn_begin_request(struct conn *conn)
     const struct http1_head *head = &exchange->head;
     bool has_body = head->framing != HTTP1_NO_BODY;
     if (has_body) {
-        http1_body_init(&exchange->body, &server->limits.http1, head->framing, head->content_length);
+        http1_body_init(&exchange->body, &server->limits.http1, head->framing,
+                        head->content_length);
     }
     conn->state = has_body ? CONN_BODY : CONN_WHOLE;
     conn->since = rt_now(server->rt);
@@ -158,11 +164,13 @@ static bool conn_step_head(struct conn *conn)
     struct http1_error error = {0};
     size_t used = 0;
     struct belay_slice bytes = belay_slice(exchange->in, exchange->filled);
-    switch (http1_parse_request(&exchange->scan, &server->limits.http1, bytes, &exchange->head, &used, &error)) {
+    switch (http1_parse_request(&exchange->scan, &server->limits.http1, bytes, &exchange->head,
+                                &used, &error)) {
     case HTTP1_MORE:
         if (!conn->read_ended && exchange->filled < server->buffer_bytes) return false;
         error = (struct http1_error){.status = conn->read_ended ? 400 : 431,
-                                     .rule = conn->read_ended ? "the head is cut short" : "the head is too long",
+                                     .rule = conn->read_ended ? "the head is cut short"
+                                                              : "the head is too long",
                                      .offset = exchange->filled};
         break;
     case HTTP1_DONE:
@@ -184,7 +192,8 @@ static bool conn_step_body(struct conn *conn)
     struct http1_error error = {0};
     struct belay_slice piece = {0};
     size_t used = 0;
-    struct belay_slice bytes = belay_slice(exchange->in + exchange->at, exchange->filled - exchange->at);
+    struct belay_slice bytes =
+        belay_slice(exchange->in + exchange->at, exchange->filled - exchange->at);
     enum http1_step step = http1_body_step(&exchange->body, bytes, &used, &piece, &error);
     exchange->at += used;
     if (step == HTTP1_BAD) {
@@ -226,7 +235,9 @@ static bool conn_step(struct conn *conn)
 static void conn_make_room(struct conn *conn)
 {
     struct server_exchange *exchange = conn->exchange;
-    if (!exchange || exchange->filled < conn->server->buffer_bytes || exchange->at == exchange->head_bytes) return;
+    if (!exchange || exchange->filled < conn->server->buffer_bytes ||
+        exchange->at == exchange->head_bytes)
+        return;
     size_t rest = exchange->filled - exchange->at;
     memmove(exchange->in + exchange->head_bytes, exchange->in + exchange->at, rest);
     exchange->at = exchange->head_bytes;
@@ -270,7 +281,8 @@ static void conn_read_end(struct conn *conn)
         return;
     }
     bool waits = conn->state == CONN_WHOLE && !conn->exchange->ended;
-    if (waits && server->handler->half_closed) server->handler->half_closed(server->owner, conn->exchange);
+    if (waits && server->handler->half_closed)
+        server->handler->half_closed(server->owner, conn->exchange);
     conn_advance(conn);
 }
 
@@ -322,7 +334,8 @@ static void on_ready(void *owner, unsigned ready)
 {
     struct conn *conn = owner;
     if ((ready & RT_WRITE) && conn->blocked) conn_write(conn);
-    if (!(ready & RT_READ) || conn->state == CONN_CLOSED || conn->read_ended || conn->broken) return;
+    if (!(ready & RT_READ) || conn->state == CONN_CLOSED || conn->read_ended || conn->broken)
+        return;
     conn_read(conn);
 }
 
@@ -343,9 +356,11 @@ static void conn_timed_out(struct conn *conn)
     uint64_t requests = conn->requests;
     switch (conn->state) {
     case CONN_IDLE:
-        /* A request may have come in this very turn: nothing on an accepted connection is lost by closing it. */
+        /* A request may have come in this very turn: nothing on an accepted connection is lost by
+         * closing it. */
         conn_read(conn);
-        if (conn->state == CONN_IDLE && conn->requests == requests) conn_close(conn, RT_CLOSE_GRACEFUL);
+        if (conn->state == CONN_IDLE && conn->requests == requests)
+            conn_close(conn, RT_CLOSE_GRACEFUL);
         return;
     case CONN_HEAD:
         server->stats.head_timeouts++;

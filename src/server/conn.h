@@ -39,7 +39,8 @@ struct conn {
     struct server *server;
     struct rt_conn *io;
     struct server_exchange *exchange;
-    /* One timer for every clock, moved only when it would fire too late: the usual request never touches it. */
+    /* One timer for every clock, moved only when it would fire too late: the usual request never
+     * touches it. */
     struct rt_timer timer;
     struct belay_instant due_at;
     struct belay_instant since; /* IDLE: entered; else the latest byte that moved */
@@ -76,7 +77,8 @@ struct server_exchange {
 
 /* ---- conn.c ---- */
 void conn_accept(struct server *server, struct rt_conn *io);
-/* Moves the connection on as far as what has come and what was answered allow; the only caller of the handler. */
+/* Moves the connection on as far as what has come and what was answered allow; the only caller of
+ * the handler. */
 void conn_advance(struct conn *conn);
 void conn_at_turn_end(struct conn *conn);
 void conn_queue(struct conn *conn); /* conn_at_turn_end will be called */

@@ -4,11 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SPARE_MAX 64                   /* exchanges kept for the next requests, a server */
-#define OUT_BYTES_MAX (64 * 1024 * 1024) /* a backlog beyond that is a fault: the connection is cut */
-#define OUT_KEPT_BYTES (32 * 1024)     /* a spare exchange keeps no more */
+#define SPARE_MAX 64 /* exchanges kept for the next requests, a server */
+#define OUT_BYTES_MAX                                                                              \
+    (64 * 1024 * 1024)             /* a backlog beyond that is a fault: the connection is cut */
+#define OUT_KEPT_BYTES (32 * 1024) /* a spare exchange keeps no more */
 #define HEAD_HINT_BYTES 1024
-#define CORK_BYTES 4096                /* answers up to that are gathered for one write */
+#define CORK_BYTES 4096 /* answers up to that are gathered for one write */
 
 #define TEXT(literal) belay_slice(literal, sizeof(literal) - 1)
 
@@ -22,7 +23,8 @@ static void exchange_reset(struct server_exchange *exchange)
     exchange->body_bytes = exchange->left = 0;
     exchange->status = 0;
     exchange->framing = HTTP1_NO_BODY;
-    exchange->paused = exchange->expects = exchange->has_date = exchange->started = exchange->ended = false;
+    exchange->paused = exchange->expects = exchange->has_date = exchange->started =
+        exchange->ended = false;
     exchange->muted = exchange->raw = exchange->wants_writable = false;
 }
 
@@ -138,8 +140,10 @@ static void exchange_put(struct server_exchange *exchange, struct belay_slice by
     if (!buf_add(&exchange->out, bytes.data, bytes.length)) exchange_broken(exchange);
 }
 
-/* Writes the pieces, the first of which is what waits in `out`; what the socket does not take waits there. */
-static void exchange_write(struct server_exchange *exchange, const struct belay_slice *pieces, size_t count)
+/* Writes the pieces, the first of which is what waits in `out`; what the socket does not take waits
+ * there. */
+static void exchange_write(struct server_exchange *exchange, const struct belay_slice *pieces,
+                           size_t count)
 {
     struct conn *conn = exchange->conn;
     struct rt_io io = rt_conn_write(conn->io, pieces, count);
@@ -198,10 +202,12 @@ void server_answer_begin(struct server_exchange *exchange, int status, struct be
     buf_wrote(&exchange->out, http1_write_status_line(out, room, status, reason));
 }
 
-void server_answer_field(struct server_exchange *exchange, struct belay_slice name, struct belay_slice value)
+void server_answer_field(struct server_exchange *exchange, struct belay_slice name,
+                         struct belay_slice value)
 {
     static const struct belay_slice date = {"date", 4};
-    if (name.length == date.length && strncasecmp(name.data, date.data, date.length) == 0) exchange->has_date = true;
+    if (name.length == date.length && strncasecmp(name.data, date.data, date.length) == 0)
+        exchange->has_date = true;
     size_t room;
     char *out = exchange_room(exchange, name.length + value.length + 4, &room);
     if (!out) return;
@@ -219,7 +225,8 @@ static struct belay_slice server_date(struct server *server)
     return belay_slice(server->date, sizeof server->date);
 }
 
-/* The rest of the request's body is here already, so that the next request can be found behind it. */
+/* The rest of the request's body is here already, so that the next request can be found behind it.
+ */
 static bool exchange_request_at_hand(const struct server_exchange *exchange)
 {
     if (exchange->conn->state != CONN_BODY) return true;
@@ -235,18 +242,19 @@ static bool status_has_body(int status)
 static void exchange_decide_close(struct server_exchange *exchange)
 {
     struct conn *conn = exchange->conn;
-    if (conn->server->announced || !exchange_request_at_hand(exchange) || !exchange->head.keep_alive ||
-        exchange->framing == HTTP1_UNTIL_CLOSE) {
+    if (conn->server->announced || !exchange_request_at_hand(exchange) ||
+        !exchange->head.keep_alive || exchange->framing == HTTP1_UNTIL_CLOSE) {
         conn->close_after = true;
     }
 }
 
 /* The framing that this request and status allow, from the one that was asked for. */
-static void exchange_frame(struct server_exchange *exchange, enum http1_framing framing, uint64_t length,
-                           bool has_length)
+static void exchange_frame(struct server_exchange *exchange, enum http1_framing framing,
+                           uint64_t length, bool has_length)
 {
     bool body = status_has_body(exchange->status);
-    exchange->muted = !body || exchange->head.method == BELAY_METHOD_HEAD || framing == HTTP1_NO_BODY;
+    exchange->muted =
+        !body || exchange->head.method == BELAY_METHOD_HEAD || framing == HTTP1_NO_BODY;
     exchange->framing = framing;
     exchange->left = framing == HTTP1_LENGTH ? length : 0;
     if (framing == HTTP1_CHUNKED && !exchange->muted && exchange->head.minor_version == 0) {
@@ -260,14 +268,15 @@ static void exchange_frame(struct server_exchange *exchange, enum http1_framing 
         char *out = exchange_room(exchange, 48, &room);
         if (!out) return;
         uint64_t declared = silent ? 0 : length;
-        buf_wrote(&exchange->out, http1_write_field_number(out, room, TEXT("Content-Length"), declared));
+        buf_wrote(&exchange->out,
+                  http1_write_field_number(out, room, TEXT("Content-Length"), declared));
     } else if (exchange->framing == HTTP1_CHUNKED && exchange->head.minor_version >= 1) {
         exchange_put(exchange, TEXT("Transfer-Encoding: chunked\r\n"));
     }
 }
 
-void server_answer_start(struct server_exchange *exchange, enum http1_framing framing, uint64_t content_length,
-                         bool has_length)
+void server_answer_start(struct server_exchange *exchange, enum http1_framing framing,
+                         uint64_t content_length, bool has_length)
 {
     CHECK(exchange->status != 0 && !exchange->started && !exchange->ended);
     struct conn *conn = exchange->conn;
@@ -307,7 +316,8 @@ bool server_answer_body(struct server_exchange *exchange, struct belay_slice pie
     struct belay_slice pieces[4] = {buf_slice(&exchange->out)};
     size_t count = 1;
     if (exchange->framing == HTTP1_CHUNKED) {
-        pieces[count++] = belay_slice(chunk_head, http1_write_chunk_head(chunk_head, sizeof chunk_head, piece.length));
+        pieces[count++] = belay_slice(
+            chunk_head, http1_write_chunk_head(chunk_head, sizeof chunk_head, piece.length));
         pieces[count++] = piece;
         pieces[count++] = TEXT("\r\n");
     } else {
@@ -326,7 +336,8 @@ bool server_answer_body(struct server_exchange *exchange, struct belay_slice pie
 void server_answer_end(struct server_exchange *exchange)
 {
     struct conn *conn = exchange->conn;
-    bool cut = !exchange->raw && !exchange->muted && exchange->framing == HTTP1_LENGTH && exchange->left > 0;
+    bool cut = !exchange->raw && !exchange->muted && exchange->framing == HTTP1_LENGTH &&
+               exchange->left > 0;
     CHECK((exchange->started || exchange->raw) && !exchange->ended);
     if (cut) {
         server_abort(exchange);
@@ -340,7 +351,8 @@ void server_answer_end(struct server_exchange *exchange)
     exchange_flush(exchange);
     if (conn->advancing || conn->broken) return;
     if (exchange_answered(exchange) && !conn->close_after && exchange->at < exchange->filled) {
-        conn_queue(conn); /* the next request is there already: begun at the turn's end, not inside this call */
+        conn_queue(conn); /* the next request is there already: begun at the turn's end, not inside
+                             this call */
     } else {
         conn_advance(conn); /* calls no handler */
     }
@@ -369,9 +381,10 @@ void exchange_refuse(struct server_exchange *exchange, const struct http1_error 
 {
     char body[256];
     const char *title = http1_reason_phrase(error->status);
-    int length = snprintf(body, sizeof body,
-                          "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,\"detail\":\"%s\"}\n", title,
-                          error->status, error->rule);
+    int length =
+        snprintf(body, sizeof body,
+                 "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,\"detail\":\"%s\"}\n",
+                 title, error->status, error->rule);
     size_t body_bytes = length < (int)sizeof body ? (size_t)length : sizeof body - 1;
     /* The head may be none at all: nothing of it decides how this answer is given. */
     exchange->head.minor_version = 1;

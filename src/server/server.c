@@ -20,8 +20,8 @@ static void on_turn_end(struct rt_hook *hook)
     }
 }
 
-struct server *server_create(struct rt *rt, const struct server_limits *limits, const struct server_handler *handler,
-                             void *owner)
+struct server *server_create(struct rt *rt, const struct server_limits *limits,
+                             const struct server_handler *handler, void *owner)
 {
     struct server *server = calloc(1, sizeof *server);
     if (!server) return NULL;
@@ -40,8 +40,9 @@ struct server *server_create(struct rt *rt, const struct server_limits *limits, 
 
 static void on_accepted(void *owner, struct rt_conn *io)
 {
-    static const char full[] = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n"
-                               "Content-Length: 0\r\n\r\n";
+    static const char full[] =
+        "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n"
+        "Content-Length: 0\r\n\r\n";
     struct server *server = owner;
     if (server->stats.connections < server->limits.connections_max) {
         conn_accept(server, io);
@@ -109,7 +110,8 @@ void server_destroy(struct server *server)
     while (!list_empty(&server->conns)) {
         conn_close(CONTAINER_OF(server->conns.next, struct conn, node), RT_CLOSE_ABORT);
     }
-    while (!list_empty(&server->due)) conn_free(CONTAINER_OF(server->due.next, struct conn, due_node));
+    while (!list_empty(&server->due))
+        conn_free(CONTAINER_OF(server->due.next, struct conn, due_node));
     while (server->spare) {
         struct server_exchange *exchange = server->spare;
         server->spare = exchange->next;

@@ -21,7 +21,8 @@ static void check_round_trip(const struct conf *conf)
 {
     size_t once_length, twice_length;
     char *once = dump(conf, &once_length);
-    /* The text may say more by less: a dump writes every policy out, and aliases as often as they stand. */
+    /* The text may say more by less: a dump writes every policy out, and aliases as often as they
+     * stand. */
     if (once_length <= CONF_FILE_BYTES_MAX / 4) {
         struct conf *again = NULL;
         CHECK(conf_parse("dump", belay_slice(once, once_length), stderr, &again) == CONF_GOOD);

@@ -1,4 +1,5 @@
-/* http1_chunked.c: a body is decoded the same for every cut, and its content in other chunks too. */
+/* http1_chunked.c: a body is decoded the same for every cut, and its content in other chunks too.
+ */
 #include "oracle.h"
 
 enum { CONTENT_MAX = 64 * 1024 };
@@ -12,8 +13,8 @@ struct decoded {
 };
 
 /* Everything that `bytes` holds, given at `first` and then every `step` bytes. */
-static void decode(enum http1_framing framing, uint64_t length, struct belay_slice bytes, size_t first, size_t step,
-                   struct decoded *out)
+static void decode(enum http1_framing framing, uint64_t length, struct belay_slice bytes,
+                   size_t first, size_t step, struct decoded *out)
 {
     struct http1_limits limits = http1_limits_default();
     struct http1_body body;
@@ -25,7 +26,8 @@ static void decode(enum http1_framing framing, uint64_t length, struct belay_sli
         do {
             struct belay_slice piece, left = belay_slice(bytes.data + out->used, end - out->used);
             char *copy = exact_copy(left);
-            out->step = http1_body_step(&body, belay_slice(copy, left.length), &used, &piece, &out->error);
+            out->step =
+                http1_body_step(&body, belay_slice(copy, left.length), &used, &piece, &out->error);
             check_inside(belay_slice(copy, left.length), piece);
             if (piece.length) memcpy(out->content + out->length, piece.data, piece.length);
             out->length += piece.length;
@@ -45,7 +47,8 @@ static void check_same_body(const struct decoded *a, const struct decoded *b)
         CHECK(a->error.status == b->error.status && a->error.offset == b->error.offset);
         return;
     }
-    CHECK(a->used == b->used && a->length == b->length && memcmp(a->content, b->content, a->length) == 0);
+    CHECK(a->used == b->used && a->length == b->length &&
+          memcmp(a->content, b->content, a->length) == 0);
 }
 
 /* The content in chunks of another size comes out as it went in. */

@@ -1,4 +1,5 @@
-/* http1_values.c: field values: results inside their bounds, and dates that survive being written. */
+/* http1_values.c: field values: results inside their bounds, and dates that survive being written.
+ */
 #include "oracle.h"
 
 static struct belay_slice value;
@@ -34,7 +35,8 @@ static void check_timeouts(void)
 {
     struct belay_span span;
     if (http1_parse_grpc_timeout(value, &span)) CHECK(span.ns >= 0 && value.length <= 9);
-    if (http1_parse_timeout_ms(value, &span)) CHECK(span.ns % BELAY_NS_PER_MS == 0 && value.length <= 11);
+    if (http1_parse_timeout_ms(value, &span))
+        CHECK(span.ns % BELAY_NS_PER_MS == 0 && value.length <= 11);
 }
 
 static void check_length(void)

@@ -20,7 +20,8 @@ struct parsed {
 };
 
 /* A parser of one side with everything but the bytes given. */
-typedef enum http1_step parse_fn(struct http1_scan *scan, struct belay_slice bytes, struct parsed *out);
+typedef enum http1_step parse_fn(struct http1_scan *scan, struct belay_slice bytes,
+                                 struct parsed *out);
 
 /* In memory of exactly their size, so that a sanitizer sees a look past them. */
 static inline char *exact_copy(struct belay_slice bytes)
@@ -32,7 +33,8 @@ static inline char *exact_copy(struct belay_slice bytes)
 }
 
 /* Comes in at `first`, then every `step` bytes. */
-static inline void parse_cut(parse_fn *parse, struct belay_slice bytes, size_t first, size_t step, struct parsed *out)
+static inline void parse_cut(parse_fn *parse, struct belay_slice bytes, size_t first, size_t step,
+                             struct parsed *out)
 {
     struct http1_scan scan = {0};
     for (size_t length = first;; length += step) {
@@ -42,13 +44,15 @@ static inline void parse_cut(parse_fn *parse, struct belay_slice bytes, size_t f
         free(copy);
         if (out->step != HTTP1_MORE || length == bytes.length) break;
     }
-    if (out->step == HTTP1_DONE) CHECK(parse(&scan, bytes, out) == HTTP1_DONE); /* again, for slices that live */
+    if (out->step == HTTP1_DONE)
+        CHECK(parse(&scan, bytes, out) == HTTP1_DONE); /* again, for slices that live */
 }
 
 static inline void check_inside(struct belay_slice whole, struct belay_slice part)
 {
     CHECK(part.length <= whole.length);
-    if (part.length) CHECK(part.data >= whole.data && part.data + part.length <= whole.data + whole.length);
+    if (part.length)
+        CHECK(part.data >= whole.data && part.data + part.length <= whole.data + whole.length);
 }
 
 static inline void check_same(const struct parsed *a, const struct parsed *b)
@@ -120,12 +124,15 @@ static inline void write_rest_of_head(struct text *text, const struct http1_head
 {
     for (size_t i = 0; i < head->field_count; i++) {
         const struct http1_field *field = &head->fields[i];
-        if (goes_on(field)) wrote(text, http1_write_field(rest(text), room(text), field->name, field->value));
+        if (goes_on(field))
+            wrote(text, http1_write_field(rest(text), room(text), field->name, field->value));
     }
     if (head->framing == HTTP1_CHUNKED) {
-        wrote(text, http1_write_field(rest(text), room(text), LITERAL("Transfer-Encoding"), LITERAL("chunked")));
+        wrote(text, http1_write_field(rest(text), room(text), LITERAL("Transfer-Encoding"),
+                                      LITERAL("chunked")));
     } else if (head->has_content_length) {
-        wrote(text, http1_write_field_number(rest(text), room(text), LITERAL("Content-Length"), head->content_length));
+        wrote(text, http1_write_field_number(rest(text), room(text), LITERAL("Content-Length"),
+                                             head->content_length));
     }
     memcpy(rest(text), "\r\n", 2);
     text->length += 2;

@@ -1,4 +1,5 @@
-/* caller.c: the scripted client: sends its requests its own way, and judges the answers (caller.h). */
+/* caller.c: the scripted client: sends its requests its own way, and judges the answers (caller.h).
+ */
 #include "caller.h"
 
 #include "base/check.h"
@@ -19,7 +20,7 @@ struct caller {
     struct wire wire;
     struct rt_timer start, write_timer, read_timer, vanish;
     size_t first_row;
-    size_t composed, asked, answered; /* requests: put into `out`, written whole, done */
+    size_t composed, asked, answered;    /* requests: put into `out`, written whole, done */
     size_t ends_at[CALLER_REQUESTS_MAX]; /* of the bytes ever composed: where each request ends */
     size_t bytes_composed;
     bool connected, done, closing;
@@ -54,7 +55,8 @@ static void settle(struct caller *caller, size_t n, enum reply_kind kind)
         history_note(caller->history, caller->plan.name, "is given %d, %llu bytes", reply->status,
                      (unsigned long long)caller->wire.body_bytes);
     } else {
-        history_note(caller->history, caller->plan.name, "request %zu: %s", n + 1, reply_kind_name(kind));
+        history_note(caller->history, caller->plan.name, "request %zu: %s", n + 1,
+                     reply_kind_name(kind));
     }
 }
 
@@ -66,7 +68,8 @@ static void connection_over(struct caller *caller, enum reply_kind without_a_byt
         row(caller, n)->status = caller->wire.status;
         settle(caller, n++, REPLY_CUT);
     }
-    for (; n < caller->plan.count; n++) settle(caller, n, n < caller->asked ? without_a_byte : REPLY_UNSENT);
+    for (; n < caller->plan.count; n++)
+        settle(caller, n, n < caller->asked ? without_a_byte : REPLY_UNSENT);
     finish(caller, RT_CLOSE_ABORT);
 }
 
@@ -79,7 +82,8 @@ static void on_vanish(struct rt_timer *timer)
 
 /* ---- sending ---- */
 
-static void add(struct caller *caller, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add(struct caller *caller, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 static void add(struct caller *caller, const char *format, ...)
 {
     char text[512];
@@ -87,7 +91,8 @@ static void add(struct caller *caller, const char *format, ...)
     va_start(arguments, format);
     int length = vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    CHECK(length > 0 && (size_t)length < sizeof(text) && buf_add(&caller->out, text, (size_t)length));
+    CHECK(length > 0 && (size_t)length < sizeof(text) &&
+          buf_add(&caller->out, text, (size_t)length));
     caller->bytes_composed += (size_t)length;
 }
 
@@ -135,20 +140,25 @@ static void compose(struct caller *caller)
     bool has_body = request->body_bytes > 0 || request->chunked;
     reply->sent_at = rt_now(caller->rt);
     reply->behind = n > caller->answered;
-    add(caller, "%s %s HTTP/1.1\r\nHost: sim.test\r\n", reply->method, request->path ? request->path : "/");
+    add(caller, "%s %s HTTP/1.1\r\nHost: sim.test\r\n", reply->method,
+        request->path ? request->path : "/");
     if (request->operation[0]) add(caller, "X-Operation-Id: %s\r\n", request->operation);
     if (request->keyed) add(caller, "Idempotency-Key: \"key-%s\"\r\n", request->operation);
     if (request->expects_continue) add(caller, "Expect: 100-continue\r\n");
     if (request->extra) add(caller, "%s", request->extra);
     if (has_body) {
-        add(caller, "X-Body-Seed: %llu\r\nX-Body-Length: %zu\r\n", (unsigned long long)seed, request->body_bytes);
+        add(caller, "X-Body-Seed: %llu\r\nX-Body-Length: %zu\r\n", (unsigned long long)seed,
+            request->body_bytes);
     }
-    if (request->chunked) add(caller, "Transfer-Encoding: chunked\r\n");
-    else if (has_body) add(caller, "Content-Length: %zu\r\n", request->body_bytes);
+    if (request->chunked)
+        add(caller, "Transfer-Encoding: chunked\r\n");
+    else if (has_body)
+        add(caller, "Content-Length: %zu\r\n", request->body_bytes);
     add(caller, "\r\n");
     if (has_body) compose_body(caller, request, seed);
     caller->ends_at[n] = caller->bytes_composed;
-    history_note(caller->history, caller->plan.name, "sends %s %s", reply->method, request->operation);
+    history_note(caller->history, caller->plan.name, "sends %s %s", reply->method,
+                 request->operation);
 }
 
 static unsigned reads(const struct caller *caller)
@@ -163,7 +173,8 @@ static void pump(struct caller *caller)
     if (split && rt_timer_armed(&caller->write_timer)) return;
     while (buf_length(&caller->out) > 0) {
         struct belay_slice piece = buf_slice(&caller->out);
-        if (split && piece.length > caller->plan.split_bytes) piece.length = caller->plan.split_bytes;
+        if (split && piece.length > caller->plan.split_bytes)
+            piece.length = caller->plan.split_bytes;
         struct rt_io io = rt_conn_write(caller->io, &piece, 1);
         if (io.kind == RT_IO_AGAIN) {
             rt_conn_interest(caller->io, reads(caller) | RT_WRITE);
@@ -172,7 +183,8 @@ static void pump(struct caller *caller)
         if (io.kind != RT_IO_OK) break; /* reading tells the same, and what had come before */
         buf_drop(&caller->out, io.count);
         size_t sent = caller->bytes_composed - buf_length(&caller->out);
-        while (caller->asked < caller->composed && sent >= caller->ends_at[caller->asked]) caller->asked++;
+        while (caller->asked < caller->composed && sent >= caller->ends_at[caller->asked])
+            caller->asked++;
         if (split && buf_length(&caller->out) > 0) {
             rt_timer_arm(caller->rt, &caller->write_timer,
                          belay_instant_add(rt_now(caller->rt), caller->plan.split_gap));
@@ -187,7 +199,8 @@ static void pump(struct caller *caller)
 static void on_write_timer(struct rt_timer *timer)
 {
     struct caller *caller = CONTAINER_OF(timer, struct caller, write_timer);
-    if (caller->composed == caller->answered && buf_length(&caller->out) == 0) compose(caller); /* a pause is over */
+    if (caller->composed == caller->answered && buf_length(&caller->out) == 0)
+        compose(caller); /* a pause is over */
     pump(caller);
 }
 
@@ -196,7 +209,8 @@ static void on_write_timer(struct rt_timer *timer)
 static void begin_answer(struct caller *caller)
 {
     bool any = caller->answered < caller->plan.count;
-    wire_init(&caller->wire, true, any && strcmp(row(caller, caller->answered)->method, "HEAD") == 0);
+    wire_init(&caller->wire, true,
+              any && strcmp(row(caller, caller->answered)->method, "HEAD") == 0);
 }
 
 static void answer_whole(struct caller *caller)
@@ -206,7 +220,8 @@ static void answer_whole(struct caller *caller)
     reply->status = wire->status;
     reply->of_origin = wire->has_seed;
     reply->body_right = wire_body_is_right(wire);
-    if (!reply->operation[0]) (void)wire_field(wire, "X-Operation-Id", reply->operation, sizeof(reply->operation));
+    if (!reply->operation[0])
+        (void)wire_field(wire, "X-Operation-Id", reply->operation, sizeof(reply->operation));
     bool early = caller->asked <= caller->answered;
     if (early) caller->asked = caller->answered + 1; /* answered before all of it was sent */
     bool keep_alive = wire->keep_alive;
@@ -219,7 +234,8 @@ static void answer_whole(struct caller *caller)
     begin_answer(caller);
     if (!keep_alive || early) return; /* its end will come */
     if (caller->composed == caller->answered) {
-        rt_timer_arm(caller->rt, &caller->write_timer, belay_instant_add(rt_now(caller->rt), caller->plan.pause));
+        rt_timer_arm(caller->rt, &caller->write_timer,
+                     belay_instant_add(rt_now(caller->rt), caller->plan.pause));
     }
 }
 
@@ -245,7 +261,8 @@ static void take(struct caller *caller, const char *bytes, size_t count)
 static void read_some(struct caller *caller)
 {
     char bytes[READ_BYTES];
-    size_t wanted = caller->plan.read_bytes, room = wanted > 0 && wanted < READ_BYTES ? wanted : READ_BYTES;
+    size_t wanted = caller->plan.read_bytes,
+           room = wanted > 0 && wanted < READ_BYTES ? wanted : READ_BYTES;
     struct rt_io io = rt_conn_read(caller->io, bytes, room);
     switch (io.kind) {
     case RT_IO_AGAIN: return;
@@ -333,7 +350,8 @@ struct caller *caller_create(struct history *history, const struct caller_plan *
     rt_timer_init(&caller->write_timer, on_write_timer);
     rt_timer_init(&caller->read_timer, on_read_timer);
     rt_timer_init(&caller->vanish, on_vanish);
-    rt_timer_arm(caller->rt, &caller->start, belay_instant_add(rt_now(caller->rt), plan->starts_after));
+    rt_timer_arm(caller->rt, &caller->start,
+                 belay_instant_add(rt_now(caller->rt), plan->starts_after));
     return caller;
 }
 

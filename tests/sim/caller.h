@@ -1,4 +1,5 @@
-/* caller.h: a scripted client of the simulated world: one connection, a few requests, and its own bad habits.
+/* caller.h: a scripted client of the simulated world: one connection, a few requests, and its own
+ * bad habits.
  *
  * Every request gets a row in the history, which says at the end what it came to.
  */
@@ -11,7 +12,8 @@
 #define CALLER_REQUESTS_MAX 8
 
 struct caller_request {
-    char operation[HISTORY_ID_BYTES]; /* empty: none is sent, the row has the one that was answered */
+    char operation[HISTORY_ID_BYTES]; /* empty: none is sent, the row has the one that was answered
+                                       */
     const char *method;               /* a constant; NULL: GET */
     const char *path;                 /* a constant; NULL: / */
     const char *extra;                /* whole field lines with CRLF; NULL: none */
@@ -21,7 +23,7 @@ struct caller_request {
 
 struct caller_plan {
     struct rt_addr to;
-    char name[12];                    /* in the trace */
+    char name[12]; /* in the trace */
     struct caller_request requests[CALLER_REQUESTS_MAX];
     size_t count;
     struct belay_span starts_after;
@@ -33,7 +35,7 @@ struct caller_plan {
     struct belay_span read_gap;       /* one so often */
     struct belay_span vanishes_after; /* [0: never] after its start, with a reset or an end */
     bool vanishes_with_reset;
-    bool half_closes;                 /* says its end when all is sent */
+    bool half_closes; /* says its end when all is sent */
 };
 
 struct caller;

@@ -1,4 +1,5 @@
-/* check.c: the checkers of a history (check.h). Records carry whole milliseconds, so instants are known to 1 ms. */
+/* check.c: the checkers of a history (check.h). Records carry whole milliseconds, so instants are
+ * known to 1 ms. */
 #include "check.h"
 
 #include <belay/breaker.h>
@@ -7,7 +8,8 @@
 
 #define MS BELAY_NS_PER_MS
 
-static bool broken(char why[CHECK_WHY_BYTES], const char *format, ...) __attribute__((format(printf, 2, 3)));
+static bool broken(char why[CHECK_WHY_BYTES], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 static bool broken(char why[CHECK_WHY_BYTES], const char *format, ...)
 {
     va_list arguments;
@@ -25,12 +27,14 @@ static bool same(const char *a, const char *b)
 static const struct operation_record *find_operation(const struct history *history, const char *id)
 {
     for (size_t i = 0; i < history->operations.count; i++) {
-        if (same(history_operation(history, i)->operation, id)) return history_operation(history, i);
+        if (same(history_operation(history, i)->operation, id))
+            return history_operation(history, i);
     }
     return NULL;
 }
 
-static const struct attempt_record *find_attempt(const struct history *history, const char *id, uint32_t attempt)
+static const struct attempt_record *find_attempt(const struct history *history, const char *id,
+                                                 uint32_t attempt)
 {
     for (size_t i = 0; i < history->attempts.count; i++) {
         const struct attempt_record *record = history_attempt(history, i);
@@ -55,34 +59,42 @@ static int64_t operation_start_ns(const struct operation_record *record)
 static uint32_t attempts_of(const struct history *history, const char *id)
 {
     uint32_t count = 0;
-    for (size_t i = 0; i < history->attempts.count; i++) count += same(history_attempt(history, i)->operation, id);
+    for (size_t i = 0; i < history->attempts.count; i++)
+        count += same(history_attempt(history, i)->operation, id);
     return count;
 }
 
 static uint32_t records_of(const struct history *history, const char *id)
 {
     uint32_t count = 0;
-    for (size_t i = 0; i < history->operations.count; i++) count += same(history_operation(history, i)->operation, id);
+    for (size_t i = 0; i < history->operations.count; i++)
+        count += same(history_operation(history, i)->operation, id);
     return count;
 }
 
-static bool numbered_without_holes(const struct history *history, const struct check_rules *rules, char *why)
+static bool numbered_without_holes(const struct history *history, const struct check_rules *rules,
+                                   char *why)
 {
     (void)rules;
     for (size_t i = 0; i < history->operations.count; i++) {
         const struct operation_record *record = history_operation(history, i);
-        uint32_t records = records_of(history, record->operation), attempts = attempts_of(history, record->operation);
-        if (records != 1) return broken(why, "%s has %u operation records", record->operation, records);
+        uint32_t records = records_of(history, record->operation),
+                 attempts = attempts_of(history, record->operation);
+        if (records != 1)
+            return broken(why, "%s has %u operation records", record->operation, records);
         if (attempts != record->attempts) {
-            return broken(why, "%s has %u attempts, its record says %u", record->operation, attempts, record->attempts);
+            return broken(why, "%s has %u attempts, its record says %u", record->operation,
+                          attempts, record->attempts);
         }
         for (uint32_t n = 1; n <= attempts; n++) {
-            if (!find_attempt(history, record->operation, n)) return broken(why, "%s lacks %u", record->operation, n);
+            if (!find_attempt(history, record->operation, n))
+                return broken(why, "%s lacks %u", record->operation, n);
         }
     }
     for (size_t i = 0; i < history->attempts.count; i++) {
         const char *id = history_attempt(history, i)->operation;
-        if (!find_operation(history, id)) return broken(why, "%s has an attempt and no operation record", id);
+        if (!find_operation(history, id))
+            return broken(why, "%s has an attempt and no operation record", id);
     }
     return true;
 }
@@ -93,12 +105,14 @@ static bool numbered_without_holes(const struct history *history, const struct c
 static bool was_behind(const struct history *history, const char *id)
 {
     for (size_t i = 0; i < history->replies.count; i++) {
-        if (same(history_reply(history, i)->operation, id)) return history_reply(history, i)->behind;
+        if (same(history_reply(history, i)->operation, id))
+            return history_reply(history, i)->behind;
     }
     return false;
 }
 
-static bool none_after_the_deadline(const struct history *history, const struct check_rules *rules, char *why)
+static bool none_after_the_deadline(const struct history *history, const struct check_rules *rules,
+                                    char *why)
 {
     int64_t deadline_ms = rules->policy.deadline_for.ns / MS;
     for (size_t i = 0; i < history->attempts.count; i++) {
@@ -107,27 +121,31 @@ static bool none_after_the_deadline(const struct history *history, const struct 
         if (!operation) continue;
         int64_t used_ms = (attempt_start_ns(record) - operation_start_ns(operation)) / MS;
         if (used_ms >= deadline_ms || record->remaining_ms <= 0) {
-            return broken(why, "%s/%u started after %lld ms", record->operation, record->attempt, (long long)used_ms);
+            return broken(why, "%s/%u started after %lld ms", record->operation, record->attempt,
+                          (long long)used_ms);
         }
         int64_t off_ms = used_ms + record->remaining_ms - deadline_ms;
         if (off_ms < -2 || off_ms > 2) {
-            return broken(why, "%s/%u: remainingMs is off by %lld", record->operation, record->attempt,
-                          (long long)off_ms);
+            return broken(why, "%s/%u: remainingMs is off by %lld", record->operation,
+                          record->attempt, (long long)off_ms);
         }
     }
     for (size_t i = 0; i < history->operations.count; i++) {
         const struct operation_record *record = history_operation(history, i);
         bool late = record->elapsed_ms > deadline_ms + 50;
         if (late && (record->attempts > 0 || !was_behind(history, record->operation))) {
-            return broken(why, "%s ended after %lld ms", record->operation, (long long)record->elapsed_ms);
+            return broken(why, "%s ended after %lld ms", record->operation,
+                          (long long)record->elapsed_ms);
         }
     }
     for (size_t i = 0; i < history->seen.count; i++) {
         const struct seen *seen = history_seen(history, i);
         const struct operation_record *operation = find_operation(history, seen->operation);
         if (!operation) continue;
-        int64_t latest_ns = operation_start_ns(operation) + rules->policy.deadline_for.ns + rules->latency_max.ns + MS;
-        if (seen->at.ns > latest_ns) return broken(why, "%s was called after its deadline", seen->operation);
+        int64_t latest_ns = operation_start_ns(operation) + rules->policy.deadline_for.ns +
+                            rules->latency_max.ns + MS;
+        if (seen->at.ns > latest_ns)
+            return broken(why, "%s was called after its deadline", seen->operation);
     }
     return true;
 }
@@ -137,18 +155,21 @@ static bool repeats_wait(const struct history *history, const struct check_rules
     (void)rules;
     for (size_t i = 0; i < history->attempts.count; i++) {
         const struct attempt_record *record = history_attempt(history, i);
-        const struct attempt_record *next = find_attempt(history, record->operation, record->attempt + 1);
+        const struct attempt_record *next =
+            find_attempt(history, record->operation, record->attempt + 1);
         if (!next) continue;
         int64_t waited_ms = (attempt_start_ns(next) - record->at.ns) / MS;
         if (waited_ms < record->wait_ms || waited_ms < 0) {
-            return broken(why, "%s/%u waited %lld ms for %lld", next->operation, next->attempt, (long long)waited_ms,
-                          (long long)record->wait_ms);
+            return broken(why, "%s/%u waited %lld ms for %lld", next->operation, next->attempt,
+                          (long long)waited_ms, (long long)record->wait_ms);
         }
         if (record->retry_after_ms > 0 && waited_ms < record->retry_after_ms) {
-            return broken(why, "%s/%u came before Retry-After had passed", next->operation, next->attempt);
+            return broken(why, "%s/%u came before Retry-After had passed", next->operation,
+                          next->attempt);
         }
         if (!same(record->decision, "retry")) {
-            return broken(why, "%s/%u follows the decision %s", next->operation, next->attempt, record->decision);
+            return broken(why, "%s/%u follows the decision %s", next->operation, next->attempt,
+                          record->decision);
         }
     }
     return true;
@@ -156,7 +177,8 @@ static bool repeats_wait(const struct history *history, const struct check_rules
 
 /* ---- limits ---- */
 
-static bool none_through_an_open_breaker(const struct history *history, const struct check_rules *rules, char *why)
+static bool none_through_an_open_breaker(const struct history *history,
+                                         const struct check_rules *rules, char *why)
 {
     (void)rules;
     const struct breaker_change *changes = history->breakers.items;
@@ -170,8 +192,8 @@ static bool none_through_an_open_breaker(const struct history *history, const st
             int64_t start_ns = attempt_start_ns(record);
             if (start_ns <= from_ns || start_ns >= to_ns) continue;
             if (open || record->attempt > 1) {
-                return broken(why, "%s/%u went through a breaker that was not closed", record->operation,
-                              record->attempt);
+                return broken(why, "%s/%u went through a breaker that was not closed",
+                              record->operation, record->attempt);
             }
         }
     }
@@ -190,9 +212,11 @@ static int by_start(const void *a, const void *b)
     return 0;
 }
 
-/* In every span: the heaviest run of retries against ratio * operations is at most the burst. What started within the
- * same millisecond counts together, for the records do not tell which came first. */
-static bool retries_within_the_budget(const struct history *history, const struct check_rules *rules, char *why)
+/* In every span: the heaviest run of retries against ratio * operations is at most the burst. What
+ * started within the same millisecond counts together, for the records do not tell which came
+ * first. */
+static bool retries_within_the_budget(const struct history *history,
+                                      const struct check_rules *rules, char *why)
 {
     size_t count = history->attempts.count;
     struct sending *sendings = calloc(count + 1, sizeof(*sendings));
@@ -202,16 +226,20 @@ static bool retries_within_the_budget(const struct history *history, const struc
         sendings[i] = (struct sending){attempt_start_ns(record), record->attempt > 1};
     }
     qsort(sendings, count, sizeof(*sendings), by_start);
-    double ratio = (double)rules->policy.budget.ratio_ppm / 1e6, burst = (double)rules->policy.budget.burst;
+    double ratio = (double)rules->policy.budget.ratio_ppm / 1e6,
+           burst = (double)rules->policy.budget.burst;
     double over = 0, worst = 0;
     for (size_t i = 0; i < count;) {
         int64_t group_ends_ns = sendings[i].start_ns + MS;
-        for (; i < count && sendings[i].start_ns <= group_ends_ns; i++) over += sendings[i].retry ? 1 : -ratio;
+        for (; i < count && sendings[i].start_ns <= group_ends_ns; i++)
+            over += sendings[i].retry ? 1 : -ratio;
         if (over < 0) over = 0;
         if (over > worst) worst = over;
     }
     free(sendings);
-    return worst <= burst + 1e-6 ? true : broken(why, "%.1f retries over the ratio, burst %.0f", worst, burst);
+    return worst <= burst + 1e-6
+               ? true
+               : broken(why, "%.1f retries over the ratio, burst %.0f", worst, burst);
 }
 
 /* ---- what the origin saw ---- */
@@ -223,7 +251,8 @@ static bool no_post_twice(const struct history *history, const struct check_rule
         const struct seen *seen = history_seen(history, i);
         const struct attempt_record *record = find_attempt(history, seen->operation, seen->attempt);
         if (record && same(record->sent, "unsent")) {
-            return broken(why, "%s/%u is said to be unsent and was seen", seen->operation, seen->attempt);
+            return broken(why, "%s/%u is said to be unsent and was seen", seen->operation,
+                          seen->attempt);
         }
         if (!same(seen->method, "POST") || seen->keyed) continue;
         for (size_t j = 0; j < i; j++) {
@@ -236,7 +265,8 @@ static bool no_post_twice(const struct history *history, const struct check_rule
     return true;
 }
 
-static bool calls_are_recorded(const struct history *history, const struct check_rules *rules, char *why)
+static bool calls_are_recorded(const struct history *history, const struct check_rules *rules,
+                               char *why)
 {
     (void)rules;
     for (size_t i = 0; i < history->seen.count; i++) {
@@ -262,37 +292,45 @@ static bool calls_are_recorded(const struct history *history, const struct check
             const struct seen *row = history_seen(history, j);
             seen = row->attempt == record->attempt && same(row->operation, record->operation);
         }
-        if (!seen) return broken(why, "%s/%u was answered by nobody", record->operation, record->attempt);
+        if (!seen)
+            return broken(why, "%s/%u was answered by nobody", record->operation, record->attempt);
     }
     return true;
 }
 
-static bool bytes_in_are_bytes_out(const struct history *history, const struct check_rules *rules, char *why)
+static bool bytes_in_are_bytes_out(const struct history *history, const struct check_rules *rules,
+                                   char *why)
 {
     (void)rules;
-    if (history->unreadable > 0) return broken(why, "%zu inputs could not be read", history->unreadable);
+    if (history->unreadable > 0)
+        return broken(why, "%zu inputs could not be read", history->unreadable);
     for (size_t i = 0; i < history->seen.count; i++) {
         const struct seen *seen = history_seen(history, i);
-        if (seen->whole && !seen->body_right) return broken(why, "%s: another body arrived", seen->operation);
+        if (seen->whole && !seen->body_right)
+            return broken(why, "%s: another body arrived", seen->operation);
     }
     for (size_t i = 0; i < history->replies.count; i++) {
         const struct reply *reply = history_reply(history, i);
         if (reply->kind != REPLY_WHOLE) continue;
-        if (reply->of_origin && !reply->body_right) return broken(why, "%s: another answer came", reply->operation);
-        if (reply->status < 300 && !reply->of_origin) return broken(why, "%s: a made-up success", reply->operation);
+        if (reply->of_origin && !reply->body_right)
+            return broken(why, "%s: another answer came", reply->operation);
+        if (reply->status < 300 && !reply->of_origin)
+            return broken(why, "%s: a made-up success", reply->operation);
         bool given = !reply->of_origin;
         for (size_t j = 0; j < history->seen.count && !given; j++) {
             const struct seen *seen = history_seen(history, j);
             given = seen->status == reply->status && same(seen->operation, reply->operation);
         }
-        if (!given) return broken(why, "%s: nobody gave that %d whole", reply->operation, reply->status);
+        if (!given)
+            return broken(why, "%s: nobody gave that %d whole", reply->operation, reply->status);
     }
     return true;
 }
 
 /* ---- what the caller was given ---- */
 
-static bool one_answer_or_a_visible_cut(const struct history *history, const struct check_rules *rules, char *why)
+static bool one_answer_or_a_visible_cut(const struct history *history,
+                                        const struct check_rules *rules, char *why)
 {
     for (size_t i = 0; i < history->replies.count; i++) {
         const struct reply *reply = history_reply(history, i);
@@ -302,14 +340,15 @@ static bool one_answer_or_a_visible_cut(const struct history *history, const str
         case REPLY_WRONG: return broken(why, "%s: %s", reply->operation, word);
         case REPLY_CLOSED:
         case REPLY_REFUSED:
-            if (!rules->draining && !reply->closing) return broken(why, "%s: %s", reply->operation, word);
+            if (!rules->draining && !reply->closing)
+                return broken(why, "%s: %s", reply->operation, word);
             break;
         case REPLY_WHOLE: {
             const struct operation_record *record = find_operation(history, reply->operation);
             if (!record) return broken(why, "%s: an answer and no record", reply->operation);
             if (record->answer != reply->status) {
-                return broken(why, "%s: was given %d, its record says %d", reply->operation, reply->status,
-                              record->answer);
+                return broken(why, "%s: was given %d, its record says %d", reply->operation,
+                              reply->status, record->answer);
             }
             break;
         }
@@ -342,7 +381,8 @@ const struct checker *check_find(const char *name)
     return NULL;
 }
 
-const char *check_history(const struct history *history, const struct check_rules *rules, char why[CHECK_WHY_BYTES])
+const char *check_history(const struct history *history, const struct check_rules *rules,
+                          char why[CHECK_WHY_BYTES])
 {
     for (size_t i = 0; i < CHECKER_COUNT; i++) {
         if (!CHECKERS[i].holds(history, rules, why)) return CHECKERS[i].name;
@@ -354,15 +394,17 @@ const char *check_leftovers(const struct check_leftovers *left, char why[CHECK_W
 {
     const struct sim_open *open = &left->open;
     if (left->callers_waiting + left->running > 0) {
-        (void)broken(why, "%zu callers and %u operations wait for ever", left->callers_waiting, left->running);
+        (void)broken(why, "%zu callers and %u operations wait for ever", left->callers_waiting,
+                     left->running);
         return "stuck";
     }
     if (left->in_flight + left->waiting > 0) {
         (void)broken(why, "%u slots held, %u waiting", left->in_flight, left->waiting);
         return "leak";
     }
-    if (open->conns + open->listeners + open->resolves + open->timers + open->hooks == 0) return NULL;
-    (void)broken(why, "%zu connections, %zu listeners, %zu look-ups, %zu timers, %zu hooks", open->conns,
-                 open->listeners, open->resolves, open->timers, open->hooks);
+    if (open->conns + open->listeners + open->resolves + open->timers + open->hooks == 0)
+        return NULL;
+    (void)broken(why, "%zu connections, %zu listeners, %zu look-ups, %zu timers, %zu hooks",
+                 open->conns, open->listeners, open->resolves, open->timers, open->hooks);
     return "leak";
 }

@@ -28,7 +28,8 @@ static void on_turn_end(struct rt_hook *hook)
         /* A probe that failed within the turn it was sent in leaves only its count. */
         bool probed = seen->state == BELAY_BREAKER_OPEN && stats.breaker_opened > seen->opened;
         if (probed) add_change(egress, i, BELAY_BREAKER_HALF_OPEN);
-        if (probed || stats.breaker_state != seen->state) add_change(egress, i, stats.breaker_state);
+        if (probed || stats.breaker_state != seen->state)
+            add_change(egress, i, stats.breaker_state);
         *seen = (struct breaker_seen){stats.breaker_state, stats.breaker_opened};
     }
 }

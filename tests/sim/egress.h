@@ -20,9 +20,11 @@ struct egress {
     struct rt_hook watch;
 };
 
-/* Loads the text and listens where its first listener says. Aborts, and says why, when that cannot be. */
+/* Loads the text and listens where its first listener says. Aborts, and says why, when that cannot
+ * be. */
 void egress_init(struct egress *egress, struct history *history, const char *yaml);
-void egress_target_stats(const struct egress *egress, size_t target, struct belay_target_stats *out);
+void egress_target_stats(const struct egress *egress, size_t target,
+                         struct belay_target_stats *out);
 void egress_deinit(struct egress *egress);
 
 #endif

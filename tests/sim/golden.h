@@ -1,4 +1,5 @@
-/* golden.h: compares a trace with the file that holds the right one. BELAY_GOLDEN_WRITE=1 writes the files anew. */
+/* golden.h: compares a trace with the file that holds the right one. BELAY_GOLDEN_WRITE=1 writes
+ * the files anew. */
 #ifndef TESTS_SIM_GOLDEN_H
 #define TESTS_SIM_GOLDEN_H
 

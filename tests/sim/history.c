@@ -1,4 +1,5 @@
-/* history.c: gathers what happened (history.h); reads event records with a JSON parser that is not ours. */
+/* history.c: gathers what happened (history.h); reads event records with a JSON parser that is not
+ * ours. */
 #include "history.h"
 
 #include "base/check.h"
@@ -71,18 +72,22 @@ static int64_t take_number(const json_t *record, const char *key, int64_t otherw
     return json_is_integer(value) ? (int64_t)json_integer_value(value) : otherwise;
 }
 
-#define TAKE_WORD(row, record, member, key) take_word(record, key, (row)->member, sizeof((row)->member))
+#define TAKE_WORD(row, record, member, key)                                                        \
+    take_word(record, key, (row)->member, sizeof((row)->member))
 
 static void note_attempt(struct history *history, const struct attempt_record *row)
 {
     char wait[48] = "", hint[48] = "", status[12];
     snprintf(status, sizeof(status), "%d", row->status);
-    if (strcmp(row->decision, "retry") == 0) snprintf(wait, sizeof(wait), " waitMs %lld", (long long)row->wait_ms);
-    if (row->retry_after_ms >= 0) snprintf(hint, sizeof(hint), " retryAfterMs %lld", (long long)row->retry_after_ms);
-    history_note(history, "event", "%s attempt %u %s %s elapsedMs %lld remainingMs %lld%s decision %s reason %s%s%s",
+    if (strcmp(row->decision, "retry") == 0)
+        snprintf(wait, sizeof(wait), " waitMs %lld", (long long)row->wait_ms);
+    if (row->retry_after_ms >= 0)
+        snprintf(hint, sizeof(hint), " retryAfterMs %lld", (long long)row->retry_after_ms);
+    history_note(history, "event",
+                 "%s attempt %u %s %s elapsedMs %lld remainingMs %lld%s decision %s reason %s%s%s",
                  row->operation, row->attempt, row->status ? status : row->error, row->sent,
-                 (long long)row->elapsed_ms, (long long)row->remaining_ms, hint, row->decision, row->reason, wait,
-                 row->stale ? " stale" : "");
+                 (long long)row->elapsed_ms, (long long)row->remaining_ms, hint, row->decision,
+                 row->reason, wait, row->stale ? " stale" : "");
 }
 
 static void read_attempt(struct history *history, const json_t *record)
@@ -114,7 +119,8 @@ static void read_operation(struct history *history, const json_t *record)
     TAKE_WORD(row, record, target, "target");
     TAKE_WORD(row, record, method, "method");
     TAKE_WORD(row, record, effect, "effect");
-    if (json_is_string(status)) snprintf(row->result, sizeof(row->result), "%s", json_string_value(status));
+    if (json_is_string(status))
+        snprintf(row->result, sizeof(row->result), "%s", json_string_value(status));
     row->status = (int)json_integer_value(status);
     row->answer = (int)take_number(record, "answer", 0);
     row->attempts = (uint32_t)take_number(record, "attempts", 0);
@@ -122,9 +128,9 @@ static void read_operation(struct history *history, const json_t *record)
     row->at = rt_now(history->rt);
     char number[12];
     snprintf(number, sizeof(number), "%d", row->status);
-    history_note(history, "event", "%s operation %s answer %d attempts %u elapsedMs %lld%s%s", row->operation,
-                 row->status ? number : row->result, row->answer, row->attempts, (long long)row->elapsed_ms,
-                 row->effect[0] ? " effect " : "", row->effect);
+    history_note(history, "event", "%s operation %s answer %d attempts %u elapsedMs %lld%s%s",
+                 row->operation, row->status ? number : row->result, row->answer, row->attempts,
+                 (long long)row->elapsed_ms, row->effect[0] ? " effect " : "", row->effect);
 }
 
 static char *reserve(struct event_out *out, size_t bytes)

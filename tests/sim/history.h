@@ -1,7 +1,8 @@
-/* history.h: what happened in a simulated world, from every side that saw it; the checkers read nothing else.
+/* history.h: what happened in a simulated world, from every side that saw it; the checkers read
+ * nothing else.
  *
- * The origin tells what it was sent, the caller what it was given, the proxy's event records what it says it did.
- * With `tracing` the same facts are also lines of text, for the golden traces.
+ * The origin tells what it was sent, the caller what it was given, the proxy's event records what
+ * it says it did. With `tracing` the same facts are also lines of text, for the golden traces.
  */
 #ifndef TESTS_SIM_HISTORY_H
 #define TESTS_SIM_HISTORY_H
@@ -26,7 +27,7 @@ struct seen {
 };
 
 enum reply_kind {
-    REPLY_NONE,    /* still waiting */
+    REPLY_NONE, /* still waiting */
     REPLY_WHOLE,
     REPLY_CUT,     /* the connection ended within the answer */
     REPLY_RESET,   /* a reset before any byte of it */
@@ -42,11 +43,11 @@ const char *reply_kind_name(enum reply_kind kind);
 struct reply {
     char operation[HISTORY_ID_BYTES], method[12];
     enum reply_kind kind;
-    int status;          /* WHOLE, CUT */
-    bool of_origin;      /* the answer bears an origin's body pattern */
+    int status;     /* WHOLE, CUT */
+    bool of_origin; /* the answer bears an origin's body pattern */
     bool body_right;
-    bool closing;        /* a later request on a connection that was announced to close */
-    bool behind;         /* it was sent before the answer to the one before it had come */
+    bool closing; /* a later request on a connection that was announced to close */
+    bool behind;  /* it was sent before the answer to the one before it had come */
     struct belay_instant sent_at, at;
 };
 
@@ -63,8 +64,8 @@ struct attempt_record {
 };
 
 struct operation_record {
-    char operation[HISTORY_ID_BYTES], target[HISTORY_WORD_BYTES], method[12], result[HISTORY_WORD_BYTES],
-        effect[HISTORY_WORD_BYTES];
+    char operation[HISTORY_ID_BYTES], target[HISTORY_WORD_BYTES], method[12],
+        result[HISTORY_WORD_BYTES], effect[HISTORY_WORD_BYTES];
     int status, answer;
     uint32_t attempts;
     int64_t elapsed_ms;

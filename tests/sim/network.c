@@ -1,4 +1,5 @@
-/* network.c: the simulated network: listeners, connects, and pairs of ends with latency, windows and faults. */
+/* network.c: the simulated network: listeners, connects, and pairs of ends with latency, windows
+ * and faults. */
 #include "rt_sim.h"
 
 #include "base/buf.h"
@@ -20,10 +21,10 @@ struct segment {
 };
 
 enum end_state {
-    END_NONE,       /* the accepting end before the connect has come through */
+    END_NONE, /* the accepting end before the connect has come through */
     END_CONNECTING,
     END_OPEN,
-    END_CLOSED,     /* the owner let go of it */
+    END_CLOSED, /* the owner let go of it */
 };
 
 /* One end, and what is on its way to it. */
@@ -42,7 +43,7 @@ struct rt_conn {
     enum belay_error_class broken; /* NONE: stands */
     unsigned interest, applied;
     bool incoming, in_ended, out_ended, spurious;
-    bool waiting;          /* in a listener's backlog */
+    bool waiting;                /* in a listener's backlog */
     bool failing, arrived_there; /* what of its connect the owner is still to be told */
 };
 
@@ -133,13 +134,16 @@ static void send_segment(struct rt_conn *to, enum segment_kind kind, size_t coun
     struct belay_instant at = after_latency(to->pair);
     struct segment *last = last_segment(to);
     if (last) at = belay_instant_max(at, last->at);
-    if (last && to->segment_count == SEGMENTS_MAX - 2 && kind == SEGMENT_DATA && last->kind == SEGMENT_DATA) {
+    if (last && to->segment_count == SEGMENTS_MAX - 2 && kind == SEGMENT_DATA &&
+        last->kind == SEGMENT_DATA) {
         last->count += count; /* no room: it travels with the last one */
         return;
     }
     if (to->segment_count == SEGMENTS_MAX) return; /* nothing counts after an end and a reset */
-    to->segments[(to->segment_first + to->segment_count++) % SEGMENTS_MAX] = (struct segment){at, count, kind};
-    if (!rt_timer_armed(&to->delivery)) rt_timer_arm(to->pair->rt, &to->delivery, to->segments[to->segment_first].at);
+    to->segments[(to->segment_first + to->segment_count++) % SEGMENTS_MAX] =
+        (struct segment){at, count, kind};
+    if (!rt_timer_armed(&to->delivery))
+        rt_timer_arm(to->pair->rt, &to->delivery, to->segments[to->segment_first].at);
 }
 
 static void drop_segments(struct rt_conn *end)
@@ -160,7 +164,8 @@ static void break_end(struct rt_conn *end, enum belay_error_class error)
     signal_end(end);
 }
 
-/* An end that nobody owns any more gets bytes: an accepted one throws them away (it lingers), the other resets. */
+/* An end that nobody owns any more gets bytes: an accepted one throws them away (it lingers), the
+ * other resets. */
 static void deliver_to_closed(struct rt_conn *end, const struct segment *segment)
 {
     if (segment->kind != SEGMENT_DATA) return;
@@ -202,7 +207,8 @@ static void on_delivery(struct rt_timer *timer)
         end->segment_count--;
         deliver(end, &segment);
     }
-    if (end->segment_count > 0) rt_timer_arm(rt, &end->delivery, end->segments[end->segment_first].at);
+    if (end->segment_count > 0)
+        rt_timer_arm(rt, &end->delivery, end->segments[end->segment_first].at);
 }
 
 /* ---- pairs ---- */
@@ -242,8 +248,9 @@ static void pair_let_go(struct pair *pair)
     list_push_back(&pair->rt->closed, &pair->node);
 }
 
-struct rt_conn *rt_connect(struct rt *rt, const struct rt_addr *addr, const struct rt_conn_events *events,
-                           void *owner, enum belay_error_class *error)
+struct rt_conn *rt_connect(struct rt *rt, const struct rt_addr *addr,
+                           const struct rt_conn_events *events, void *owner,
+                           enum belay_error_class *error)
 {
     const struct sim_link *link = link_to(rt, addr);
     struct pair *pair = sim_chance(rt, link->exhausted) ? NULL : calloc(1, sizeof(*pair));
@@ -340,7 +347,8 @@ static size_t room_to_write(struct rt_conn *conn)
 /* The world may break a connection between any two calls. */
 static void toss_reset(struct rt_conn *conn)
 {
-    if (conn->broken != BELAY_ERROR_NONE || !sim_chance(conn->pair->rt, conn->pair->link.reset)) return;
+    if (conn->broken != BELAY_ERROR_NONE || !sim_chance(conn->pair->rt, conn->pair->link.reset))
+        return;
     break_end(conn, BELAY_ERROR_RESET);
     struct rt_conn *peer = other(conn);
     if (peer->state != END_CLOSED) send_segment(peer, SEGMENT_RESET, 0);
@@ -351,11 +359,13 @@ struct rt_io rt_conn_read(struct rt_conn *conn, char *buffer, size_t capacity)
     struct pair *pair = conn->pair;
     toss_reset(conn);
     if (conn->arrived == 0) {
-        if (conn->broken != BELAY_ERROR_NONE) return (struct rt_io){.kind = RT_IO_ERROR, .error = conn->broken};
+        if (conn->broken != BELAY_ERROR_NONE)
+            return (struct rt_io){.kind = RT_IO_ERROR, .error = conn->broken};
         return (struct rt_io){.kind = conn->in_ended ? RT_IO_END : RT_IO_AGAIN};
     }
     size_t count = conn->arrived < capacity ? conn->arrived : capacity;
-    if (count > 1 && sim_chance(pair->rt, pair->link.short_read)) count = 1 + (size_t)sim_luck(pair->rt, count - 1);
+    if (count > 1 && sim_chance(pair->rt, pair->link.short_read))
+        count = 1 + (size_t)sim_luck(pair->rt, count - 1);
     memcpy(buffer, buf_slice(&conn->in).data, count);
     buf_drop(&conn->in, count);
     conn->arrived -= count;
@@ -369,12 +379,14 @@ struct rt_io rt_conn_write(struct rt_conn *conn, const struct belay_slice *piece
     struct pair *pair = conn->pair;
     struct rt_conn *peer = other(conn);
     toss_reset(conn);
-    if (conn->broken != BELAY_ERROR_NONE) return (struct rt_io){.kind = RT_IO_ERROR, .error = conn->broken};
+    if (conn->broken != BELAY_ERROR_NONE)
+        return (struct rt_io){.kind = RT_IO_ERROR, .error = conn->broken};
     size_t wanted = 0, room = room_to_write(conn), done = 0;
     for (size_t i = 0; i < count; i++) wanted += pieces[i].length;
     if (room == 0) return (struct rt_io){.kind = RT_IO_AGAIN};
     size_t taken = wanted < room ? wanted : room;
-    if (taken > 1 && sim_chance(pair->rt, pair->link.short_write)) taken = 1 + (size_t)sim_luck(pair->rt, taken - 1);
+    if (taken > 1 && sim_chance(pair->rt, pair->link.short_write))
+        taken = 1 + (size_t)sim_luck(pair->rt, taken - 1);
     for (size_t i = 0; i < count && done < taken; i++) {
         size_t part = pieces[i].length < taken - done ? pieces[i].length : taken - done;
         CHECK(part == 0 || buf_add(&peer->in, pieces[i].data, part));
@@ -404,7 +416,8 @@ bool rt_conn_dead(struct rt_conn *conn)
 
 void rt_conn_peer(const struct rt_conn *conn, struct rt_addr *out)
 {
-    *out = conn->incoming ? (struct rt_addr){.family = 4, .port = 1, .ip = {127, 0, 0, 1}} : conn->pair->to;
+    *out = conn->incoming ? (struct rt_addr){.family = 4, .port = 1, .ip = {127, 0, 0, 1}}
+                          : conn->pair->to;
 }
 
 void rt_conn_shutdown_write(struct rt_conn *conn)
@@ -484,7 +497,8 @@ void network_signal(struct rt *rt)
         due[i - 1] = due[j];
         due[j] = swap;
     }
-    /* An earlier callback may have closed a later one: its pair stays until the turn's end, its state tells. */
+    /* An earlier callback may have closed a later one: its pair stays until the turn's end, its
+     * state tells. */
     for (size_t i = 0; i < count; i++) call_end(due[i]);
 }
 
@@ -529,12 +543,15 @@ static void on_accepting(struct rt_timer *timer)
     }
 }
 
-struct rt_listener *rt_listen(struct rt *rt, const struct rt_addr *addr, const struct rt_listener_events *events,
-                              void *owner, const char **error)
+struct rt_listener *rt_listen(struct rt *rt, const struct rt_addr *addr,
+                              const struct rt_listener_events *events, void *owner,
+                              const char **error)
 {
     static const uint16_t first_free_port = 40000;
     struct rt_addr at = *addr;
-    for (at.port = addr->port ? addr->port : first_free_port; addr->port == 0 && listener_at(rt, &at);) at.port++;
+    for (at.port = addr->port ? addr->port : first_free_port;
+         addr->port == 0 && listener_at(rt, &at);)
+        at.port++;
     if (listener_at(rt, &at)) {
         *error = "Address already in use";
         return NULL;
@@ -568,7 +585,8 @@ uint64_t rt_listener_exhausted(const struct rt_listener *listener)
 void rt_listener_drain(struct rt_listener *listener, void (*done)(void *owner))
 {
     listener->drained = done;
-    rt_timer_arm(listener->rt, &listener->drain_timer, belay_instant_add(listener->rt->now, HANDSHAKE_FOR));
+    rt_timer_arm(listener->rt, &listener->drain_timer,
+                 belay_instant_add(listener->rt->now, HANDSHAKE_FOR));
 }
 
 void rt_listener_close(struct rt_listener *listener)
@@ -595,7 +613,8 @@ void network_init(struct rt *rt)
 
 void network_deinit(struct rt *rt)
 {
-    while (!list_empty(&rt->listeners)) rt_listener_close(CONTAINER_OF(rt->listeners.next, struct rt_listener, node));
+    while (!list_empty(&rt->listeners))
+        rt_listener_close(CONTAINER_OF(rt->listeners.next, struct rt_listener, node));
     network_turn_end(rt);
     while (!list_empty(&rt->pairs)) pair_destroy(CONTAINER_OF(rt->pairs.next, struct pair, node));
 }

@@ -13,8 +13,17 @@
 #define READ_BYTES 16384
 
 enum fault {
-    FAULT_NONE, FAULT_SILENCE, FAULT_REFUSE, FAULT_CLOSE_BEFORE, FAULT_RESET_BEFORE, FAULT_CLOSE_MID,
-    FAULT_RESET_AFTER_HEAD, FAULT_RESET_MID, FAULT_GARBAGE, FAULT_CLOSE_ON_REUSE, FAULT_RESET_ON_REUSE,
+    FAULT_NONE,
+    FAULT_SILENCE,
+    FAULT_REFUSE,
+    FAULT_CLOSE_BEFORE,
+    FAULT_RESET_BEFORE,
+    FAULT_CLOSE_MID,
+    FAULT_RESET_AFTER_HEAD,
+    FAULT_RESET_MID,
+    FAULT_GARBAGE,
+    FAULT_CLOSE_ON_REUSE,
+    FAULT_RESET_ON_REUSE,
 };
 
 struct step {
@@ -46,8 +55,8 @@ struct conn {
     struct rt_timer timer; /* the answer's delay, or the next drip */
     struct wire wire;
     struct buf out;
-    size_t allowed;        /* bytes of `out` that may be written now */
-    size_t seen;           /* row of the request under way */
+    size_t allowed; /* bytes of `out` that may be written now */
+    size_t seen;    /* row of the request under way */
     const struct step *step;
     unsigned requests;
     bool heard, answering;
@@ -66,7 +75,9 @@ static size_t parse_bytes(const char *word)
 {
     char *unit;
     size_t value = strtoull(word, &unit, 10);
-    return strncmp(unit, "KiB", 3) == 0 ? value * 1024 : strncmp(unit, "MiB", 3) == 0 ? value << 20 : value;
+    return strncmp(unit, "KiB", 3) == 0   ? value * 1024
+           : strncmp(unit, "MiB", 3) == 0 ? value << 20
+                                          : value;
 }
 
 struct fault_words {
@@ -79,16 +90,23 @@ struct fault_words {
 static const struct fault_words *find_fault(const char *text)
 {
     static const struct fault_words faults[] = {
-        {"accept then silence", FAULT_SILENCE, WIRE_LENGTH},    {"silence", FAULT_SILENCE, WIRE_LENGTH},
-        {"refuse", FAULT_REFUSE, WIRE_LENGTH},                  {"close before", FAULT_CLOSE_BEFORE, WIRE_LENGTH},
-        {"reset before", FAULT_RESET_BEFORE, WIRE_LENGTH},      {"close mid-length", FAULT_CLOSE_MID, WIRE_LENGTH},
-        {"close mid-chunk", FAULT_CLOSE_MID, WIRE_CHUNKED},     {"reset mid-body", FAULT_RESET_MID, WIRE_LENGTH},
-        {"reset after head", FAULT_RESET_AFTER_HEAD, WIRE_LENGTH}, {"garbage", FAULT_GARBAGE, WIRE_LENGTH},
-        {"close on reuse", FAULT_CLOSE_ON_REUSE, WIRE_LENGTH},  {"reset on reuse", FAULT_RESET_ON_REUSE, WIRE_LENGTH},
+        {"accept then silence", FAULT_SILENCE, WIRE_LENGTH},
+        {"silence", FAULT_SILENCE, WIRE_LENGTH},
+        {"refuse", FAULT_REFUSE, WIRE_LENGTH},
+        {"close before", FAULT_CLOSE_BEFORE, WIRE_LENGTH},
+        {"reset before", FAULT_RESET_BEFORE, WIRE_LENGTH},
+        {"close mid-length", FAULT_CLOSE_MID, WIRE_LENGTH},
+        {"close mid-chunk", FAULT_CLOSE_MID, WIRE_CHUNKED},
+        {"reset mid-body", FAULT_RESET_MID, WIRE_LENGTH},
+        {"reset after head", FAULT_RESET_AFTER_HEAD, WIRE_LENGTH},
+        {"garbage", FAULT_GARBAGE, WIRE_LENGTH},
+        {"close on reuse", FAULT_CLOSE_ON_REUSE, WIRE_LENGTH},
+        {"reset on reuse", FAULT_RESET_ON_REUSE, WIRE_LENGTH},
     };
     for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
         size_t length = strlen(faults[i].words);
-        if (strncmp(text, faults[i].words, length) == 0 && (text[length] == ' ' || text[length] == '\0')) {
+        if (strncmp(text, faults[i].words, length) == 0 &&
+            (text[length] == ' ' || text[length] == '\0')) {
             return &faults[i];
         }
     }
@@ -118,16 +136,23 @@ static const char *parse_setting(struct step *step, const char *text)
         return text + strspn(text, " ");
     }
     const char *rest = next_word(text);
-    if (begins(text, "ok")) step->status = 200;
-    else if (begins(text, "chunked")) step->framing = WIRE_CHUNKED;
-    else if (begins(text, "until-close")) step->framing = WIRE_UNTIL_CLOSE;
-    else if (begins(text, "early")) step->early = true;
-    else if (begins(text, "continue")) step->continues = true;
+    if (begins(text, "ok"))
+        step->status = 200;
+    else if (begins(text, "chunked"))
+        step->framing = WIRE_CHUNKED;
+    else if (begins(text, "until-close"))
+        step->framing = WIRE_UNTIL_CLOSE;
+    else if (begins(text, "early"))
+        step->early = true;
+    else if (begins(text, "continue"))
+        step->continues = true;
     else if (text[0] >= '0' && text[0] <= '9') {
         char *unit;
         long value = strtol(text, &unit, 10);
-        if (*unit == 'm' || *unit == 's') step->delay = belay_span_ms(*unit == 'm' ? value : value * 1000);
-        else step->status = (int)value;
+        if (*unit == 'm' || *unit == 's')
+            step->delay = belay_span_ms(*unit == 'm' ? value : value * 1000);
+        else
+            step->status = (int)value;
     } else if (begins(text, "then") && begins(rest, "close")) {
         step->then_close = true;
         rest = next_word(rest);
@@ -235,7 +260,8 @@ static void add_body(struct conn *conn, uint64_t seed, uint64_t offset, size_t c
 
 static bool is_bodiless(const struct conn *conn)
 {
-    return strncmp(conn->wire.head, "HEAD ", 5) == 0 || conn->step->status == 204 || conn->step->status == 304;
+    return strncmp(conn->wire.head, "HEAD ", 5) == 0 || conn->step->status == 204 ||
+           conn->step->status == 304;
 }
 
 static void add_framing(struct conn *conn, const struct step *step)
@@ -263,7 +289,8 @@ static void compose(struct conn *conn)
     }
     add(conn, "HTTP/1.1 %d Scripted\r\nX-Body-Seed: %llu\r\nX-Body-Length: %zu\r\n", step->status,
         (unsigned long long)seed, step->body_bytes);
-    if (step->has_retry_after) add(conn, "Retry-After: %lld\r\n", (long long)(step->retry_after.ns / BELAY_NS_PER_S));
+    if (step->has_retry_after)
+        add(conn, "Retry-After: %lld\r\n", (long long)(step->retry_after.ns / BELAY_NS_PER_S));
     if (step->status != 204) add_framing(conn, step);
     add(conn, "\r\n");
     if (is_bodiless(conn)) return;
@@ -400,14 +427,16 @@ static void on_head(struct conn *conn)
     conn->seen = history_add_seen(history);
     struct seen *seen = history_seen(history, conn->seen);
     snprintf(seen->origin, sizeof(seen->origin), "%s", origin->name);
-    snprintf(seen->method, sizeof(seen->method), "%.*s", (int)strcspn(conn->wire.head, " "), conn->wire.head);
+    snprintf(seen->method, sizeof(seen->method), "%.*s", (int)strcspn(conn->wire.head, " "),
+             conn->wire.head);
     (void)wire_field(&conn->wire, "X-Operation-Id", seen->operation, sizeof(seen->operation));
     (void)wire_field(&conn->wire, "X-Request-Attempt", attempt, sizeof(attempt));
     seen->attempt = (uint32_t)strtoul(attempt, NULL, 10);
     seen->keyed = wire_field(&conn->wire, "Idempotency-Key", key, sizeof(key));
     seen->at = rt_now(origin->rt);
     origin->calls++;
-    history_note(history, origin->name, "is sent %s %s attempt %u", seen->method, seen->operation, seen->attempt);
+    history_note(history, origin->name, "is sent %s %s attempt %u", seen->method, seen->operation,
+                 seen->attempt);
     conn->step = choose_step(origin, seen->operation);
     if (conn->step->continues) {
         static const char text[] = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -491,7 +520,8 @@ static void on_accepted(void *owner, struct rt_conn *io)
 static enum sim_gate on_connect(void *owner)
 {
     struct origin *origin = owner;
-    if (origin->order == ORIGIN_BY_LUCK || step_at(origin, origin->next_step)->fault != FAULT_REFUSE) {
+    if (origin->order == ORIGIN_BY_LUCK ||
+        step_at(origin, origin->next_step)->fault != FAULT_REFUSE) {
         return SIM_GATE_OPEN;
     }
     origin->next_step++;
@@ -499,8 +529,8 @@ static enum sim_gate on_connect(void *owner)
     return SIM_GATE_REFUSE;
 }
 
-struct origin *origin_create(struct history *history, const char *name, uint16_t port, const char *script,
-                             enum origin_order order)
+struct origin *origin_create(struct history *history, const char *name, uint16_t port,
+                             const char *script, enum origin_order order)
 {
     static const struct rt_listener_events events = {on_accepted};
     struct origin *origin = calloc(1, sizeof(*origin));
@@ -543,7 +573,8 @@ void origin_restart(struct origin *origin)
 {
     while (!list_empty(&origin->conns)) {
         struct conn *conn = CONTAINER_OF(origin->conns.next, struct conn, node);
-        /* A clean end within an answer that is delimited by closing would be a whole one, for everybody. */
+        /* A clean end within an answer that is delimited by closing would be a whole one, for
+         * everybody. */
         bool looks_whole = conn->answering && conn->step->framing == WIRE_UNTIL_CLOSE;
         conn_close(conn, looks_whole ? RT_CLOSE_ABORT : RT_CLOSE_GRACEFUL);
     }

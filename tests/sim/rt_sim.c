@@ -119,7 +119,8 @@ static void on_resolved(struct rt_timer *timer)
     copy.done(copy.owner, &copy.result);
 }
 
-static struct belay_span look_up(struct rt *rt, struct belay_slice host, uint16_t port, struct rt_resolved *out)
+static struct belay_span look_up(struct rt *rt, struct belay_slice host, uint16_t port,
+                                 struct rt_resolved *out)
 {
     *out = (struct rt_resolved){.error = BELAY_ERROR_DNS};
     if (rt_addr_parse(host, port, &out->addrs[0])) {
@@ -138,7 +139,8 @@ static struct belay_span look_up(struct rt *rt, struct belay_slice host, uint16_
 }
 
 struct rt_resolve *rt_resolve(struct rt *rt, struct belay_slice host, uint16_t port,
-                              void (*done)(void *owner, const struct rt_resolved *result), void *owner)
+                              void (*done)(void *owner, const struct rt_resolved *result),
+                              void *owner)
 {
     struct rt_resolve *resolve = calloc(1, sizeof(*resolve));
     if (!resolve) return NULL;

@@ -45,10 +45,12 @@ static bool one_in(struct world *world, uint64_t n)
     return below(world, n) == 0;
 }
 
-#define PICK(world, ...) \
-    (((const char *const[]){__VA_ARGS__})[below(world, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))])
+#define PICK(world, ...)                                                                           \
+    (((const char *const[]){                                                                       \
+        __VA_ARGS__})[below(world, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))])
 
-static void append(char text[TEXT_BYTES], const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void append(char text[TEXT_BYTES], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 static void append(char text[TEXT_BYTES], const char *format, ...)
 {
     size_t length = strlen(text);
@@ -64,26 +66,32 @@ static void append(char text[TEXT_BYTES], const char *format, ...)
 static void draw_policy(struct world *world)
 {
     char *yaml = world->yaml;
-    append(yaml, "targets:\n  sim:\n    addresses: [ %s:9000 ]\n    policy:\n", PICK(world, "127.0.0.1", "sim.test"));
+    append(yaml, "targets:\n  sim:\n    addresses: [ %s:9000 ]\n    policy:\n",
+           PICK(world, "127.0.0.1", "sim.test"));
     append(yaml, "      deadline: %s\n", PICK(world, "300ms", "1s", "3s", "10s"));
     append(yaml, "      connect_timeout: %s\n", PICK(world, "50ms", "200ms"));
     append(yaml, "      silence_timeout: %s\n", PICK(world, "100ms", "250ms"));
     append(yaml, "      attempt_timeout: %s\n", PICK(world, "none", "100ms", "280ms"));
     append(yaml, "      attempts: %s\n", PICK(world, "1", "2", "3", "5"));
     append(yaml, "      backoff: { kind: %s, base: %s, max: 1s }\n",
-           PICK(world, "additive", "full", "equal", "decorrelated", "none", "constant"), PICK(world, "1ms", "50ms"));
+           PICK(world, "additive", "full", "equal", "decorrelated", "none", "constant"),
+           PICK(world, "1ms", "50ms"));
     append(yaml, "      budget: { ratio: %s, burst: %s }\n", PICK(world, "0%", "10%", "100%"),
            PICK(world, "1", "3", "10"));
     append(yaml, "      breaker: %s\n",
-           PICK(world, "off", "{ window: 1s, min_calls: 3, consecutive: 3, open_for: 100ms, open_max: 1s }",
-                "{ window: 10s, min_calls: 10, failure_rate: 20%, open_for: 1s, open_max: 5s, probes: 2 }"));
+           PICK(world, "off",
+                "{ window: 1s, min_calls: 3, consecutive: 3, open_for: 100ms, open_max: 1s }",
+                "{ window: 10s, min_calls: 10, failure_rate: 20%, open_for: 1s, open_max: 5s, "
+                "probes: 2 }"));
     append(yaml, "      bulkhead: %s\n",
            PICK(world, "{ max: 64, queue: 0 }", "{ max: 1, queue: 8 }", "{ max: 2, queue: 1 }",
                 "{ max: 1, queue: 0 }"));
-    append(yaml, "      quota: %s\n", PICK(world, "off", "off", "{ rate: 5/s, burst: 2, queue: 4 }"));
+    append(yaml, "      quota: %s\n",
+           PICK(world, "off", "off", "{ rate: 5/s, burst: 2, queue: 4 }"));
     append(yaml, "      hold: { max: %s, scope: target }\n", PICK(world, "1s", "60s"));
     append(yaml, "      replay_buffer: %s\n", PICK(world, "1KiB", "256KiB"));
-    append(yaml, "      keep_alive: { idle: %s, max: %s }\n", PICK(world, "20ms", "4s"), PICK(world, "1", "256"));
+    append(yaml, "      keep_alive: { idle: %s, max: %s }\n", PICK(world, "20ms", "4s"),
+           PICK(world, "1", "256"));
     append(yaml, "listeners:\n  - listen: 127.0.0.1:8080\n    kind: egress\n    routes:\n"
                  "      - { path: '/keyed/{id}', target: sim, idempotency_key: honoured }\n"
                  "      - { path: '/put/{id}', target: sim, idempotent: [ PUT ] }\n"
@@ -100,17 +108,18 @@ static void draw_script(struct world *world)
         const char *delay = PICK(world, "", "1ms", "30ms", "120ms");
         const char *body = PICK(world, "", "body 0b", "body 700b", "body 20KiB", "body 100KiB");
         const char *framing = PICK(world, "", "", "chunked", "until-close");
-        const char *what = PICK(
-            world, "ok", "ok", "ok then close", "ok continue", "503", "503 retry-after 1s", "503 retry-after 2s", "502",
-            "429", "429 retry-after 1s", "504", "status 404", "status 500", "status 204", "status 304", "silence",
-            "close before", "reset before", "close on reuse", "reset on reuse", "garbage", "ok early", "503 early",
-            "ok drip 1KiB/20ms", "ok drip 1b/90ms", "ok drip 1b/120ms");
+        const char *what =
+            PICK(world, "ok", "ok", "ok then close", "ok continue", "503", "503 retry-after 1s",
+                 "503 retry-after 2s", "502", "429", "429 retry-after 1s", "504", "status 404",
+                 "status 500", "status 204", "status 304", "silence", "close before",
+                 "reset before", "close on reuse", "reset on reuse", "garbage", "ok early",
+                 "503 early", "ok drip 1KiB/20ms", "ok drip 1b/90ms", "ok drip 1b/120ms");
         append(world->script, "%s %s %s %s\n", what, delay, body, framing);
     }
     if (one_in(world, 2)) {
         append(world->script, "%s body 8KiB\n",
-               PICK(world, "close mid-length", "close mid-chunk", "reset mid-body", "reset after head",
-                    "reset mid-body chunked", "reset mid-body until-close"));
+               PICK(world, "close mid-length", "close mid-chunk", "reset mid-body",
+                    "reset after head", "reset mid-body chunked", "reset mid-body until-close"));
     }
 }
 
@@ -150,7 +159,8 @@ static void draw_links(struct world *world)
 
 static void draw_name(struct world *world)
 {
-    struct sim_name name = {.host = "sim.test", .takes = belay_span_ms((int64_t)below(world, 3) * 20)};
+    struct sim_name name = {.host = "sim.test",
+                            .takes = belay_span_ms((int64_t)below(world, 3) * 20)};
     if (one_in(world, 10)) {
         name.result.error = BELAY_ERROR_DNS;
     } else {
@@ -190,7 +200,8 @@ static void draw_turns_of_fate(struct world *world)
     for (int i = 0; i < RESTARTS_MAX; i++) {
         world->restarts[i].origin = world->origin;
         rt_timer_init(&world->restarts[i].timer, on_restart);
-        if (one_in(world, 2)) rt_timer_arm(world->rt, &world->restarts[i].timer, in_ms(world, below(world, 5000)));
+        if (one_in(world, 2))
+            rt_timer_arm(world->rt, &world->restarts[i].timer, in_ms(world, below(world, 5000)));
     }
     rt_timer_init(&world->drain, on_drain);
     world->drains = one_in(world, 4);
@@ -200,15 +211,17 @@ static void draw_turns_of_fate(struct world *world)
 
 /* ---- the callers ---- */
 
-static void draw_request(struct world *world, struct caller_request *request, size_t caller, size_t n)
+static void draw_request(struct world *world, struct caller_request *request, size_t caller,
+                         size_t n)
 {
     static const struct {
         const char *method, *path;
         bool keyed, body;
     } kinds[] = {
-        {"GET", "/any/1", false, false},      {"GET", "/any/1", false, false},  {"HEAD", "/any/2", false, false},
-        {"POST", "/any/3", false, true},      {"POST", "/any/3", false, true},  {"POST", "/keyed/4", true, true},
-        {"PUT", "/put/5", false, true},       {"DELETE", "/any/6", false, false},
+        {"GET", "/any/1", false, false},  {"GET", "/any/1", false, false},
+        {"HEAD", "/any/2", false, false}, {"POST", "/any/3", false, true},
+        {"POST", "/any/3", false, true},  {"POST", "/keyed/4", true, true},
+        {"PUT", "/put/5", false, true},   {"DELETE", "/any/6", false, false},
     };
     uint64_t kind = below(world, sizeof(kinds) / sizeof(kinds[0]));
     static const size_t sizes[] = {0, 1, 50, 900, 1500, 20000, 300000};
@@ -262,7 +275,8 @@ static void count_what_waits(struct world *world)
     struct check_leftovers *left = &world->storm->left;
     struct belay_target_stats target;
     struct proxy_stats proxy;
-    for (size_t i = 0; i < world->caller_count; i++) left->callers_waiting += !caller_done(world->callers[i]);
+    for (size_t i = 0; i < world->caller_count; i++)
+        left->callers_waiting += !caller_done(world->callers[i]);
     egress_target_stats(&world->egress, 0, &target);
     proxy_stats(world->egress.proxy, &proxy);
     left->in_flight = target.in_flight;
@@ -298,7 +312,8 @@ void storm_run(struct storm *storm, uint64_t seed, bool tracing)
     egress_init(&world.egress, &storm->history, world.yaml);
     storm->rules.policy = world.egress.conf->targets[0].policy;
     draw_turns_of_fate(&world);
-    for (uint64_t count = 2 + below(&world, CALLERS_MAX - 2); count > 0; count--) draw_caller(&world);
+    for (uint64_t count = 2 + below(&world, CALLERS_MAX - 2); count > 0; count--)
+        draw_caller(&world);
     (void)sim_run_until(world.rt, belay_instant_add(rt_now(world.rt), HORIZON));
     count_what_waits(&world);
     take_down(&world);

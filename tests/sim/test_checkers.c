@@ -1,4 +1,5 @@
-/* test_checkers.c: every checker is shown to catch the fault it is for, planted into a history that was good. */
+/* test_checkers.c: every checker is shown to catch the fault it is for, planted into a history that
+ * was good. */
 #include "test.h"
 
 #include "base/check.h"
@@ -29,7 +30,8 @@ static struct attempt_record *a_retry(const struct storm *storm)
     return NULL;
 }
 
-static struct attempt_record *first_of(const struct storm *storm, const struct attempt_record *retry)
+static struct attempt_record *first_of(const struct storm *storm,
+                                       const struct attempt_record *retry)
 {
     for (size_t i = 0; i < storm->history.attempts.count; i++) {
         struct attempt_record *record = history_attempt(&storm->history, i);
@@ -47,7 +49,8 @@ static struct seen *a_plain_post(const struct storm *storm)
 {
     for (size_t i = 0; i < storm->history.seen.count; i++) {
         struct seen *seen = history_seen(&storm->history, i);
-        if (strcmp(seen->method, "POST") == 0 && !seen->keyed && seen->whole && seen->attempt == 1) return seen;
+        if (strcmp(seen->method, "POST") == 0 && !seen->keyed && seen->whole && seen->attempt == 1)
+            return seen;
     }
     return NULL;
 }
@@ -74,7 +77,8 @@ static bool has_a_success(const struct storm *storm)
 static bool opened(const struct storm *storm)
 {
     const struct breaker_change *changes = storm->history.breakers.items;
-    bool long_enough = storm->history.breakers.count > 0 && changes[0].state == BELAY_BREAKER_OPEN &&
+    bool long_enough = storm->history.breakers.count > 0 &&
+                       changes[0].state == BELAY_BREAKER_OPEN &&
                        (storm->history.breakers.count == 1 ||
                         changes[1].at.ns - changes[0].at.ns > 20 * BELAY_NS_PER_MS);
     return long_enough && storm->history.attempts.count > 0;
@@ -119,8 +123,8 @@ static void let_time_grow(struct storm *storm)
 
 static void call_after_the_deadline(struct storm *storm)
 {
-    history_seen(&storm->history, 0)->at.ns += storm->rules.policy.deadline_for.ns + storm->rules.latency_max.ns +
-                                               60 * BELAY_NS_PER_S;
+    history_seen(&storm->history, 0)->at.ns +=
+        storm->rules.policy.deadline_for.ns + storm->rules.latency_max.ns + 60 * BELAY_NS_PER_S;
 }
 
 static void outlive_the_deadline(struct storm *storm)
@@ -129,7 +133,8 @@ static void outlive_the_deadline(struct storm *storm)
     for (size_t i = 0; i < storm->history.operations.count; i++) {
         struct operation_record *record = history_operation(&storm->history, i);
         if (strcmp(record->operation, retry->operation) != 0) continue;
-        int64_t late_ms = storm->rules.policy.deadline_for.ns / BELAY_NS_PER_MS + 51 - record->elapsed_ms;
+        int64_t late_ms =
+            storm->rules.policy.deadline_for.ns / BELAY_NS_PER_MS + 51 - record->elapsed_ms;
         record->at.ns += late_ms * BELAY_NS_PER_MS;
         record->elapsed_ms += late_ms;
     }
@@ -188,7 +193,8 @@ static void call_it_unsent(struct storm *storm)
     const struct seen *seen = a_plain_post(storm);
     for (size_t i = 0; i < storm->history.attempts.count; i++) {
         struct attempt_record *record = history_attempt(&storm->history, i);
-        if (strcmp(record->operation, seen->operation) == 0) snprintf(record->sent, sizeof(record->sent), "unsent");
+        if (strcmp(record->operation, seen->operation) == 0)
+            snprintf(record->sent, sizeof(record->sent), "unsent");
     }
 }
 
@@ -272,7 +278,8 @@ static const struct plant PLANTS[] = {
     {"numbered", "an operation is recorded twice", has_a_retry, record_the_operation_twice},
     {"deadline", "an attempt starts after the deadline", has_a_retry, start_after_the_deadline},
     {"deadline", "remainingMs grows", has_a_retry, let_time_grow},
-    {"deadline", "the origin is called after the deadline", has_a_plain_post, call_after_the_deadline},
+    {"deadline", "the origin is called after the deadline", has_a_plain_post,
+     call_after_the_deadline},
     {"deadline", "an operation outlives its deadline", has_a_retry, outlive_the_deadline},
     {"wait", "a retry does not wait", has_a_retry, do_not_wait},
     {"wait", "a retry ignores Retry-After", has_a_retry, ignore_retry_after},
@@ -308,10 +315,12 @@ static void each_checker_catches_what_it_is_for(void **state)
         assert_non_null(checker);
         uint64_t seed = find_storm(&storm, plant->fits);
         const char *before = check_history(&storm.history, &storm.rules, why);
-        if (before) fail_msg("seed %llu was not good: %s: %s", (unsigned long long)seed, before, why);
+        if (before)
+            fail_msg("seed %llu was not good: %s: %s", (unsigned long long)seed, before, why);
         plant->plant(&storm);
         if (checker->holds(&storm.history, &storm.rules, why)) {
-            fail_msg("%s did not see it: %s (seed %llu)", plant->checker, plant->fault, (unsigned long long)seed);
+            fail_msg("%s did not see it: %s (seed %llu)", plant->checker, plant->fault,
+                     (unsigned long long)seed);
         }
         printf("%-9s %-42s %s\n", plant->checker, plant->fault, why);
         storm_deinit(&storm);

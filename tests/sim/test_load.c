@@ -1,4 +1,5 @@
-/* test_load.c: a thousand operations over a target that always fails, and chains of belays over a dead bottom. */
+/* test_load.c: a thousand operations over a target that always fails, and chains of belays over a
+ * dead bottom. */
 #include "test.h"
 
 #include "caller.h"
@@ -50,17 +51,20 @@ static void fail_a_thousand_times(const char *policy, int64_t every_ms)
     char yaml[512];
     snprintf(yaml, sizeof(yaml),
              "targets: { dead: { addresses: [ 127.0.0.1:9000 ], policy: { %s } } }\n"
-             "listeners: [ { listen: 127.0.0.1:8080, kind: egress, target: dead } ]\n", policy);
+             "listeners: [ { listen: 127.0.0.1:8080, kind: egress, target: dead } ]\n",
+             policy);
     history_init(&history, rt);
     struct origin *origin = origin_create(&history, "dead", 9000, "503 2ms", ORIGIN_IN_TURN);
     egress_init(&egress, &history, yaml);
     struct caller *callers[OPERATIONS];
     for (int i = 0; i < OPERATIONS; i++) {
-        struct caller_plan plan = {.to = egress.addr, .count = 1, .starts_after = belay_span_ms(i * every_ms)};
+        struct caller_plan plan = {
+            .to = egress.addr, .count = 1, .starts_after = belay_span_ms(i * every_ms)};
         snprintf(plan.requests[0].operation, HISTORY_ID_BYTES, "op-%d", i);
         callers[i] = caller_create(&history, &plan);
     }
-    (void)sim_run_until(rt, belay_instant_add(rt_now(rt), belay_span_ms(OPERATIONS * every_ms + 60000)));
+    (void)sim_run_until(
+        rt, belay_instant_add(rt_now(rt), belay_span_ms(OPERATIONS * every_ms + 60000)));
     judge_load(&history, &egress, every_ms);
     for (int i = 0; i < OPERATIONS; i++) {
         assert_true(caller_done(callers[i]));
@@ -84,8 +88,8 @@ static void h73_breaker_off_at_1_a_second(void **state)
     fail_a_thousand_times("breaker: off", 1000);
 }
 
-/* Ten failures open it, which at 100 a second is before a first wait of 200 ms is over: a shorter one, so that there
- * are retries at all. */
+/* Ten failures open it, which at 100 a second is before a first wait of 200 ms is over: a shorter
+ * one, so that there are retries at all. */
 #define BREAKER_ON "backoff: { base: 20ms }"
 
 static void h73_breaker_on_at_100_a_second(void **state)
@@ -151,7 +155,8 @@ static void three_belays_over_a_broken_bottom_call_it_at_most_three_times(void *
 static void with_the_rule_off_they_call_it_27_times(void **state)
 {
     (void)state;
-    const char *policy = "deadline: 60s, retry_when_owned: true, breaker: off, budget: { ratio: 100%, burst: 100 }";
+    const char *policy =
+        "deadline: 60s, retry_when_owned: true, breaker: off, budget: { ratio: 100%, burst: 100 }";
     assert_int_equal(calls_at_the_bottom("503 5ms", policy), 27);
 }
 

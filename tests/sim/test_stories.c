@@ -19,7 +19,8 @@ static const char ORDERS[] = "targets:\n"
                              "    routes:\n"
                              "      - { path: '/orders/{id}', target: orders }\n";
 
-/* One request through belay to an origin that follows the script; how often the origin was called. */
+/* One request through belay to an origin that follows the script; how often the origin was called.
+ */
 static size_t tell(const char *name, const char *script, const char *method, int status)
 {
     struct rt *rt = rt_create(1);
@@ -30,7 +31,8 @@ static size_t tell(const char *name, const char *script, const char *method, int
     struct origin *origin = origin_create(&history, "origin", 9000, script, ORIGIN_IN_TURN);
     egress_init(&egress, &history, ORDERS);
     struct caller_plan plan = {.to = egress.addr, .count = 1};
-    plan.requests[0] = (struct caller_request){.operation = "op-42", .method = method, .path = "/orders/7"};
+    plan.requests[0] =
+        (struct caller_request){.operation = "op-42", .method = method, .path = "/orders/7"};
     plan.requests[0].body_bytes = strcmp(method, "POST") == 0 ? 100 : 0;
     struct caller *caller = caller_create(&history, &plan);
     (void)sim_run_until(rt, belay_instant_add(rt_now(rt), belay_span_ms(60000)));
@@ -82,8 +84,9 @@ static void post_timeout(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(first_success), cmocka_unit_test(two_503_then_success), cmocka_unit_test(deadline_used_up),
-        cmocka_unit_test(get_timeout),   cmocka_unit_test(post_timeout),
+        cmocka_unit_test(first_success),    cmocka_unit_test(two_503_then_success),
+        cmocka_unit_test(deadline_used_up), cmocka_unit_test(get_timeout),
+        cmocka_unit_test(post_timeout),
     };
     return cmocka_run_group_tests_name("stories", tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* test_storms.c: many random worlds, every checker on each.
  *
- * BELAY_STORMS says how many (the build's own number otherwise), BELAY_SEED runs one, with its trace.
+ * BELAY_STORMS says how many (the build's own number otherwise), BELAY_SEED runs one, with its
+ * trace.
  */
 #include "test.h"
 

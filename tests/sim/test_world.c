@@ -1,4 +1,5 @@
-/* test_world.c: the simulated world keeps rt.h's promises, and does to connections what its links say. */
+/* test_world.c: the simulated world keeps rt.h's promises, and does to connections what its links
+ * say. */
 #include "test.h"
 
 #include "base/check.h"
@@ -33,7 +34,8 @@ static void on_ready(void *owner, unsigned ready)
     }
     if (!(ready & RT_READ) || end->hands_off) return;
     end->reads++;
-    struct rt_io io = rt_conn_read(end->conn, end->bytes + end->received, sizeof(end->bytes) - end->received);
+    struct rt_io io =
+        rt_conn_read(end->conn, end->bytes + end->received, sizeof(end->bytes) - end->received);
     if (io.kind == RT_IO_OK) end->received += io.count;
     if (io.kind != RT_IO_END && io.kind != RT_IO_ERROR) return;
     end->ended = io.kind == RT_IO_END;
@@ -69,7 +71,8 @@ struct scene {
 
 static void scene_init(struct scene *scene, const struct sim_link *link, uint64_t seed)
 {
-    *scene = (struct scene){.rt = rt_create(seed), .addr = {.family = 4, .port = 9000, .ip = {127, 0, 0, 1}}};
+    *scene = (struct scene){.rt = rt_create(seed),
+                            .addr = {.family = 4, .port = 9000, .ip = {127, 0, 0, 1}}};
     const char *why;
     enum belay_error_class error;
     scene->client.rt = scene->server.rt = scene->rt;

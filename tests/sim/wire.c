@@ -35,7 +35,8 @@ bool wire_field(const struct wire *wire, const char *name, char *out, size_t roo
 {
     size_t length = strlen(name);
     out[0] = '\0';
-    for (const char *line = wire->head; line && *line; line = strstr(line, "\r\n") ? strstr(line, "\r\n") + 2 : NULL) {
+    for (const char *line = wire->head; line && *line;
+         line = strstr(line, "\r\n") ? strstr(line, "\r\n") + 2 : NULL) {
         if (strncasecmp(line, name, length) != 0 || line[length] != ':') continue;
         const char *value = line + length + 1;
         while (*value == ' ') value++;
@@ -58,7 +59,8 @@ static bool read_head(struct wire *wire)
     wire->seed = strtoull(value, NULL, 10);
     (void)wire_field(wire, "X-Body-Length", value, sizeof(value));
     wire->body_length = strtoull(value, NULL, 10);
-    if (wire_field(wire, "Connection", value, sizeof(value))) wire->keep_alive = strcasecmp(value, "close") != 0;
+    if (wire_field(wire, "Connection", value, sizeof(value)))
+        wire->keep_alive = strcasecmp(value, "close") != 0;
     if (wire_field(wire, "Transfer-Encoding", value, sizeof(value))) {
         wire->framing = WIRE_CHUNKED;
     } else if (wire_field(wire, "Content-Length", value, sizeof(value))) {
@@ -78,7 +80,8 @@ static enum wire_step feed_head(struct wire *wire, char byte)
 {
     if (wire->head_length + 1 >= sizeof(wire->head)) return WIRE_BAD;
     wire->head[wire->head_length++] = byte;
-    if (wire->head_length < 4 || memcmp(wire->head + wire->head_length - 4, "\r\n\r\n", 4) != 0) return WIRE_MORE;
+    if (wire->head_length < 4 || memcmp(wire->head + wire->head_length - 4, "\r\n\r\n", 4) != 0)
+        return WIRE_MORE;
     if (!read_head(wire)) return WIRE_BAD;
     if (wire->answer && wire->status >= 100 && wire->status < 200) {
         wire_init(wire, true, wire->to_head);
@@ -115,7 +118,8 @@ static enum wire_step feed_chunk_line(struct wire *wire, char byte)
 
 static enum wire_step feed_body(struct wire *wire, char byte)
 {
-    if (wire->framing == WIRE_CHUNKED && wire->chunk_state != CHUNK_DATA) return feed_chunk_line(wire, byte);
+    if (wire->framing == WIRE_CHUNKED && wire->chunk_state != CHUNK_DATA)
+        return feed_chunk_line(wire, byte);
     take_body_byte(wire, byte);
     if (wire->framing == WIRE_UNTIL_CLOSE || --wire->left > 0) return WIRE_MORE;
     if (wire->framing == WIRE_LENGTH) return WIRE_DONE;
@@ -143,5 +147,6 @@ bool wire_ends_with_close(const struct wire *wire)
 bool wire_body_is_right(const struct wire *wire)
 {
     bool bodiless = wire->answer && (wire->to_head || wire->status == 204 || wire->status == 304);
-    return wire->has_seed && wire->body_right && (bodiless || wire->body_bytes == wire->body_length);
+    return wire->has_seed && wire->body_right &&
+           (bodiless || wire->body_bytes == wire->body_length);
 }

@@ -1,6 +1,8 @@
-/* wire.h: HTTP/1.1 as the scripted origin and caller read it: small, apart from src/http1, so that it can judge it.
+/* wire.h: HTTP/1.1 as the scripted origin and caller read it: small, apart from src/http1, so that
+ * it can judge it.
  *
- * A body's bytes follow from its seed: each side proves that it got what the other sent (X-Body-Seed, X-Body-Length).
+ * A body's bytes follow from its seed: each side proves that it got what the other sent
+ * (X-Body-Seed, X-Body-Length).
  */
 #ifndef TESTS_SIM_WIRE_H
 #define TESTS_SIM_WIRE_H
@@ -31,7 +33,8 @@ struct wire {
 };
 
 void wire_init(struct wire *wire, bool answer, bool to_head);
-/* Reads on; *used of the bytes belong to the message. HEAD: the head is there, feed the rest. DONE: it is whole. */
+/* Reads on; *used of the bytes belong to the message. HEAD: the head is there, feed the rest. DONE:
+ * it is whole. */
 enum wire_step wire_feed(struct wire *wire, const char *bytes, size_t count, size_t *used);
 /* The peer ended: was that the proper end of the message? */
 bool wire_ends_with_close(const struct wire *wire);

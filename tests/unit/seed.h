@@ -1,5 +1,5 @@
-/* seed.h: where a property test's luck comes from: BELAY_SEED, or a fixed seed; printed, so that a failure can be had
- * again. */
+/* seed.h: where a property test's luck comes from: BELAY_SEED, or a fixed seed; printed, so that a
+ * failure can be had again. */
 #ifndef TESTS_SEED_H
 #define TESTS_SEED_H
 

@@ -51,7 +51,8 @@ static void other_requests_are_refused(void **state)
     struct admin_snapshot none = {0};
     assert_memory_equal(ask(GET("/"), &none, false), "HTTP/1.1 404 ", 13);
     assert_memory_equal(ask(GET("/metrics/"), &none, false), "HTTP/1.1 404 ", 13);
-    const char *got = ask("POST /livez HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi", &none, false);
+    const char *got =
+        ask("POST /livez HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi", &none, false);
     assert_memory_equal(got, "HTTP/1.1 405 ", 13);
     assert_non_null(strstr(got, "Allow: GET, HEAD\r\n"));
     assert_memory_equal(ask("what\r\n\r\n", &none, false), "HTTP/1.1 400 ", 13);
@@ -63,7 +64,8 @@ static void other_requests_are_refused(void **state)
 static void metrics_and_targets_are_told(void **state)
 {
     (void)state;
-    struct admin_target target = {.name = belay_slice_z("orders"), .stats = {.retries = 3, .breaker_state = 1}};
+    struct admin_target target = {.name = belay_slice_z("orders"),
+                                  .stats = {.retries = 3, .breaker_state = 1}};
     struct admin_snapshot told = {.targets = &target, .target_count = 1, .workers = 2};
     const char *got = ask(GET("/metrics"), &told, false);
     assert_non_null(strstr(got, "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"));

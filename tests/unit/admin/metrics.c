@@ -26,12 +26,18 @@ static void samples_have_their_labels_and_values(void **state)
                                           {.name = belay_slice_z("b\"\\\n")}};
     listeners[0].stats.requests = UINT64_MAX;
     listeners[1].stats.server.idle = 7;
-    struct admin_target target = {.name = belay_slice_z("orders"), .stats = {.in_flight = 5, .breaker_state = 2}};
-    struct admin_snapshot snapshot = {.listeners = listeners, .listener_count = 2, .targets = &target,
-                                      .target_count = 1, .workers = 2, .sink = {.lost = 9}};
+    struct admin_target target = {.name = belay_slice_z("orders"),
+                                  .stats = {.in_flight = 5, .breaker_state = 2}};
+    struct admin_snapshot snapshot = {.listeners = listeners,
+                                      .listener_count = 2,
+                                      .targets = &target,
+                                      .target_count = 1,
+                                      .workers = 2,
+                                      .sink = {.lost = 9}};
     const char *text = written(metrics_write, &snapshot);
-    assert_non_null(strstr(text, "\nbelay_requests_total{listener=\"127.0.0.1:8080\"} 18446744073709551615\n"
-                                 "belay_requests_total{listener=\"b\\\"\\\\?\"} 0\n"));
+    assert_non_null(
+        strstr(text, "\nbelay_requests_total{listener=\"127.0.0.1:8080\"} 18446744073709551615\n"
+                     "belay_requests_total{listener=\"b\\\"\\\\?\"} 0\n"));
     assert_non_null(strstr(text, "\nbelay_connections_idle{listener=\"b\\\"\\\\?\"} 7\n"));
     assert_non_null(strstr(text, "\nbelay_in_flight{target=\"orders\"} 5\n"));
     assert_non_null(strstr(text, "\nbelay_breaker_state{target=\"orders\"} 2\n"));
@@ -39,14 +45,15 @@ static void samples_have_their_labels_and_values(void **state)
     assert_non_null(strstr(text, "\nbelay_events_lost_total 9\n"));
 }
 
-/* Every family: HELP, TYPE, then its samples; counters end in _total, gauges do not; no family twice. */
+/* Every family: HELP, TYPE, then its samples; counters end in _total, gauges do not; no family
+ * twice. */
 static void families_are_well_formed(void **state)
 {
     (void)state;
     struct admin_listener listener = {.name = belay_slice_z("l")};
     struct admin_target target = {.name = belay_slice_z("t")};
-    struct admin_snapshot snapshot = {.listeners = &listener, .listener_count = 1,
-                                      .targets = &target, .target_count = 1};
+    struct admin_snapshot snapshot = {
+        .listeners = &listener, .listener_count = 1, .targets = &target, .target_count = 1};
     static char text[65536], seen[65536];
     (void)snprintf(text, sizeof text, "%s", written(metrics_write, &snapshot));
     int families = 0;
@@ -75,11 +82,13 @@ static void families_are_well_formed(void **state)
 static void targets_are_json(void **state)
 {
     (void)state;
-    struct admin_target targets[2] = {{.name = belay_slice_z("a"), .stats = {.operations = 4, .breaker_state = 0}},
-                                      {.name = belay_slice_z("b\""), .stats = {.waiting = 6, .breaker_state = 9}}};
+    struct admin_target targets[2] = {
+        {.name = belay_slice_z("a"), .stats = {.operations = 4, .breaker_state = 0}},
+        {.name = belay_slice_z("b\""), .stats = {.waiting = 6, .breaker_state = 9}}};
     struct admin_snapshot snapshot = {.targets = targets, .target_count = 2};
     const char *text = written(metrics_write_targets, &snapshot);
-    const char first[] = "{\"targets\":[{\"target\":\"a\",\"breaker\":\"closed\",\"operations\":4,\"attempts\":0,";
+    const char first[] =
+        "{\"targets\":[{\"target\":\"a\",\"breaker\":\"closed\",\"operations\":4,\"attempts\":0,";
     assert_memory_equal(text, first, sizeof first - 1);
     assert_non_null(strstr(text, "},{\"target\":\"b\\\"\",\"breaker\":\"unknown\","));
     assert_non_null(strstr(text, "\"waiting\":6}]}\n"));

@@ -1,4 +1,5 @@
-/* explain.c: every row of retry-after.tsv through the command line, and what it says of outcomes. */
+/* explain.c: every row of retry-after.tsv through the command line, and what it says of outcomes.
+ */
 #include "app/app.h"
 #include "run.h"
 #include "test.h"
@@ -27,7 +28,13 @@ static void test_row(void **state)
     assert_non_null(strstr(said->out, row->answer[9] == 't' ? "Valid: " : "Not valid, "));
 }
 
-#define ROW(title, given, expected) {title, test_row, NULL, NULL, &(struct row){given, expected}}
+#define ROW(title, given, expected)                                                                \
+    {                                                                                              \
+        title, test_row, NULL, NULL, &(struct row)                                                 \
+        {                                                                                          \
+            given, expected                                                                        \
+        }                                                                                          \
+    }
 
 static const struct run *outcome(const char *const *options)
 {
@@ -45,24 +52,37 @@ static void test_outcomes(void **state)
     static const struct {
         const char *options[10], *answer;
     } ROWS[] = {
-        {{"--method", "GET", "--status", "200"}, "success\",\"decision\":\"return\",\"reason\":\"success"},
-        {{"--method", "GET", "--status", "503"}, "repeatable\",\"decision\":\"retry\",\"reason\":\"backoff"},
-        {{"--method", "GET", "--status", "404"}, "final\",\"decision\":\"stop\",\"reason\":\"not_repeatable"},
-        {{"--method", "POST", "--status", "503"}, "final\",\"decision\":\"stop\",\"reason\":\"not_replay_safe"},
-        {{"--method", "POST", "--status", "503", "--key", "k"}, "repeatable\",\"decision\":\"retry\""},
-        {{"--method", "POST", "--status", "503", "--idempotent"}, "repeatable\",\"decision\":\"retry\""},
+        {{"--method", "GET", "--status", "200"},
+         "success\",\"decision\":\"return\",\"reason\":\"success"},
+        {{"--method", "GET", "--status", "503"},
+         "repeatable\",\"decision\":\"retry\",\"reason\":\"backoff"},
+        {{"--method", "GET", "--status", "404"},
+         "final\",\"decision\":\"stop\",\"reason\":\"not_repeatable"},
+        {{"--method", "POST", "--status", "503"},
+         "final\",\"decision\":\"stop\",\"reason\":\"not_replay_safe"},
+        {{"--method", "POST", "--status", "503", "--key", "k"},
+         "repeatable\",\"decision\":\"retry\""},
+        {{"--method", "POST", "--status", "503", "--idempotent"},
+         "repeatable\",\"decision\":\"retry\""},
         {{"--method", "POST", "--error", "timeout"},
          "unknown\",\"decision\":\"check_state\",\"reason\":\"effect_unknown"},
-        {{"--method", "POST", "--error", "timeout", "--sent", "unsent"}, "repeatable\",\"decision\":\"retry\""},
-        {{"--method", "POST", "--error", "timeout", "--phase", "connect"}, "repeatable\",\"decision\":\"retry\""},
+        {{"--method", "POST", "--error", "timeout", "--sent", "unsent"},
+         "repeatable\",\"decision\":\"retry\""},
+        {{"--method", "POST", "--error", "timeout", "--phase", "connect"},
+         "repeatable\",\"decision\":\"retry\""},
         {{"--method", "POST", "--error", "refused"}, "repeatable\",\"decision\":\"retry\""},
         {{"--method", "POST", "--error", "dns"}, "repeatable\",\"decision\":\"retry\""},
-        {{"--method", "GET", "--error", "timeout", "--effect", "write"}, "unknown\",\"decision\":\"check_state\""},
-        {{"--method", "GET", "--status", "503", "--retry-after", "2"}, "\"retry\",\"reason\":\"retry_after"},
-        {{"--method", "GET", "--status", "503", "--retry-after", "30"}, "deadline_exceeded\",\"reason\":\"no_time"},
-        {{"--method", "GET", "--status", "503", "--retry-after", "-5"}, "\"retry\",\"reason\":\"backoff"},
+        {{"--method", "GET", "--error", "timeout", "--effect", "write"},
+         "unknown\",\"decision\":\"check_state\""},
+        {{"--method", "GET", "--status", "503", "--retry-after", "2"},
+         "\"retry\",\"reason\":\"retry_after"},
+        {{"--method", "GET", "--status", "503", "--retry-after", "30"},
+         "deadline_exceeded\",\"reason\":\"no_time"},
+        {{"--method", "GET", "--status", "503", "--retry-after", "-5"},
+         "\"retry\",\"reason\":\"backoff"},
         {{"--method", "GET", "--status", "503", "--owned"}, "\"stop\",\"reason\":\"retry_owned"},
-        {{"--method", "POST", "--status", "502", "--state-check"}, "check_state\",\"reason\":\"gateway_unknown"},
+        {{"--method", "POST", "--status", "502", "--state-check"},
+         "check_state\",\"reason\":\"gateway_unknown"},
         {{"--method=POST", "--status=502"}, "\"stop\",\"reason\":\"gateway_unknown"},
     };
     for (size_t i = 0; i < sizeof ROWS / sizeof ROWS[0]; i++) {
@@ -78,23 +98,23 @@ static void test_outcomes(void **state)
 static void test_a_sentence_says_the_decision_and_why(void **state)
 {
     (void)state;
-    assert_string_equal(OUTCOME("--method", "GET", "--status", "503")->out,
-                        "A GET that came to status 503 is worth repeating: belay tries again, after a wait of its "
-                        "own.\n"
-                        "class repeatable, decision retry, reason backoff\n");
-    assert_string_equal(OUTCOME("--method", "GET", "--error", "tls")->out,
-                        "A GET that came to error tls is final: belay stops, and passes on what it has, because "
-                        "repeating would give the same.\nclass final, decision stop, reason not_repeatable\n");
+    assert_string_equal(
+        OUTCOME("--method", "GET", "--status", "503")->out,
+        "A GET that came to status 503 is worth repeating: belay tries again, after a wait of its "
+        "own.\n"
+        "class repeatable, decision retry, reason backoff\n");
+    assert_string_equal(
+        OUTCOME("--method", "GET", "--error", "tls")->out,
+        "A GET that came to error tls is final: belay stops, and passes on what it has, because "
+        "repeating would give the same.\nclass final, decision stop, reason not_repeatable\n");
 }
 
 static void test_waits_are_said_in_words(void **state)
 {
     (void)state;
     static const char *const ROWS[][2] = {
-        {"1", "1 second from now (1000 ms)"},
-        {"90", "about 1 minute from now (90000 ms)"},
-        {"7200", "2 hours from now"},
-        {"86400", "1 day from now"},
+        {"1", "1 second from now (1000 ms)"}, {"90", "about 1 minute from now (90000 ms)"},
+        {"7200", "2 hours from now"},         {"86400", "1 day from now"},
         {"0", "no wait is asked for"},
     };
     for (size_t i = 0; i < sizeof ROWS / sizeof ROWS[0]; i++) {
@@ -123,7 +143,8 @@ static void test_bad_usage_is_told(void **state)
         {{"explain", "outcome", "--method", "GET", "--status", "99"}, "no status: 99"},
         {{"explain", "outcome", "--method", "GET", "--status", "2x0"}, "no status: 2x0"},
         {{"explain", "outcome", "--method", "GET", "--error", "none"}, "no error class: none"},
-        {{"explain", "outcome", "--method", "GET", "--effect", "maybe", "--status=1"}, "--effect is read or write"},
+        {{"explain", "outcome", "--method", "GET", "--effect", "maybe", "--status=1"},
+         "--effect is read or write"},
     };
     for (size_t i = 0; i < sizeof ROWS / sizeof ROWS[0]; i++) {
         const struct run *said = run(app_explain, NULL, ROWS[i].argv);

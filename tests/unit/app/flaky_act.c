@@ -41,13 +41,15 @@ static struct rt_conn *get(struct stage *stage, const char *target, const char *
 
 static void assert_begins(const char *text, const char *with)
 {
-    if (strncmp(text, with, strlen(with)) != 0) fail_msg("'%s' does not begin with '%s'", text, with);
+    if (strncmp(text, with, strlen(with)) != 0)
+        fail_msg("'%s' does not begin with '%s'", text, with);
 }
 
 static void assert_ends(const char *text, const char *with)
 {
     size_t length = strlen(text), tail = strlen(with);
-    if (length < tail || strcmp(text + length - tail, with) != 0) fail_msg("'%s' does not end with '%s'", text, with);
+    if (length < tail || strcmp(text + length - tail, with) != 0)
+        fail_msg("'%s' does not end with '%s'", text, with);
 }
 
 static void the_first_calls_of_a_key_fail(void **state)
@@ -61,7 +63,8 @@ static void the_first_calls_of_a_key_fail(void **state)
         for (int i = 0; i < 2; i++) {
             struct rt_conn *conn = get(&stage, target, ids[i]);
             const char *got = client_got(conn);
-            assert_begins(got, call <= 2 ? "HTTP/1.1 503 Service Unavailable\r\n" : "HTTP/1.1 200 OK\r\n");
+            assert_begins(got, call <= 2 ? "HTTP/1.1 503 Service Unavailable\r\n"
+                                         : "HTTP/1.1 200 OK\r\n");
             assert_int_equal(strstr(got, "Retry-After: 1\r\n") != NULL, call <= 2);
             conn->in_end = true;
             world_settle(&stage.world);
@@ -75,7 +78,9 @@ static void a_header_scripts_any_path(void **state)
     (void)state;
     struct stage stage = {0};
     stage_start(&stage);
-    assert_begins(client_got(get(&stage, "/orders/42?fail=ignored", "X-Flaky: status=429&key=k\r\n")), "HTTP/1.1 429 ");
+    assert_begins(
+        client_got(get(&stage, "/orders/42?fail=ignored", "X-Flaky: status=429&key=k\r\n")),
+        "HTTP/1.1 429 ");
     assert_begins(client_got(get(&stage, "/orders/42?fail=ignored", "")), "HTTP/1.1 200 ");
     struct rt_conn *conn = get(&stage, "/orders/42", "X-Flaky: staus=429\r\n");
     assert_begins(client_got(conn), "HTTP/1.1 400 ");
@@ -93,15 +98,18 @@ static void faults_are_what_they_say(void **state)
     } rows[] = {
         {"/reset", "", "", true, true},
         {"/close", "", "", true, false},
-        {"/close-mid-body?bytes=8", "HTTP/1.1 200 OK\r\n", "Content-Length: 8\r\n\r\nxxxx", true, false},
-        {"/reset-mid-body?bytes=8&status=500", "HTTP/1.1 500 ", "Content-Length: 8\r\n\r\nxxxx", true, true},
+        {"/close-mid-body?bytes=8", "HTTP/1.1 200 OK\r\n", "Content-Length: 8\r\n\r\nxxxx", true,
+         false},
+        {"/reset-mid-body?bytes=8&status=500", "HTTP/1.1 500 ", "Content-Length: 8\r\n\r\nxxxx",
+         true, true},
         {"/truncate-chunked?bytes=3", "HTTP/1.1 200 OK\r\n", "\r\n\r\n3\r\nxxx\r\n", true, false},
         {"/garbage", "\x16\x03\x01", "\n\n", true, false},
         {"/close-after", "HTTP/1.1 200 OK\r\n", "{\"call\":1,\"status\":200}\n", true, false},
         {"/bytes/5", "HTTP/1.1 200 OK\r\n", "Content-Length: 5\r\n\r\nxxxxx", false, false},
         {"/status/204", "HTTP/1.1 204 No Content\r\n", "\r\n\r\n", false, false},
         {"/delay/20ms", "HTTP/1.1 200 OK\r\n", "{\"call\":1,\"status\":200}\n", false, false},
-        {"/drip?bytes=3&every=30ms", "HTTP/1.1 200 OK\r\n", "Content-Length: 3\r\n\r\n...", false, false},
+        {"/drip?bytes=3&every=30ms", "HTTP/1.1 200 OK\r\n", "Content-Length: 3\r\n\r\n...", false,
+         false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct stage stage = {0};
@@ -178,8 +186,9 @@ static void bodies_are_echoed_and_counted(void **state)
     (void)state;
     struct stage stage = {0};
     stage_start(&stage);
-    static const char head[] = "POST /echo HTTP/1.1\r\nHost: a\r\nX-Operation-Id: op-1\r\nContent-Type: a/b\r\n"
-                               "Content-Length: 5\r\n\r\n";
+    static const char head[] =
+        "POST /echo HTTP/1.1\r\nHost: a\r\nX-Operation-Id: op-1\r\nContent-Type: a/b\r\n"
+        "Content-Length: 5\r\n\r\n";
     struct rt_conn *conn = world_request(&stage.world, head);
     client_send(conn, "hello");
     world_settle(&stage.world);
@@ -191,8 +200,9 @@ static void bodies_are_echoed_and_counted(void **state)
     conn->in_reset = true;
     world_settle(&stage.world);
     conn = get(&stage, "/_flaky/counts?operation=op-1", "");
-    assert_ends(client_got(conn), "{\"operation\":\"op-1\",\"calls\":2,\"bodiesComplete\":1,\"bodiesCut\":1,"
-                                  "\"bodyBytes\":8,\"methods\":{\"POST\":2}}\n");
+    assert_ends(client_got(conn),
+                "{\"operation\":\"op-1\",\"calls\":2,\"bodiesComplete\":1,\"bodiesCut\":1,"
+                "\"bodyBytes\":8,\"methods\":{\"POST\":2}}\n");
     stage_stop(&stage);
 }
 
@@ -201,8 +211,8 @@ static void too_long_an_echo_is_refused(void **state)
     (void)state;
     struct stage stage = {0};
     stage_start(&stage);
-    struct rt_conn *conn =
-        world_request(&stage.world, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999\r\n\r\n");
+    struct rt_conn *conn = world_request(
+        &stage.world, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999\r\n\r\n");
     static char piece[1000001];
     memset(piece, 'b', sizeof piece - 1);
     for (int i = 0; i < 10 && !conn->closed; i++) {
@@ -266,7 +276,8 @@ static void the_desk_counts_and_resets(void **state)
                 "\"faults\":{\"close\":1},\"badScripts\":0,\"badRequests\":0,\"operations\":3,"
                 "\"forgotten\":0,\"connectionsAccepted\":2,\"connections\":1}\n");
     client_send(conn, "GET /_flaky/counts?operation=k HTTP/1.1\r\nHost: a\r\n\r\n"
-                      "GET /_flaky/reset HTTP/1.1\r\nHost: a\r\n\r\nPOST /_flaky/reset HTTP/1.1\r\nHost: a\r\n\r\n"
+                      "GET /_flaky/reset HTTP/1.1\r\nHost: a\r\n\r\nPOST /_flaky/reset "
+                      "HTTP/1.1\r\nHost: a\r\n\r\n"
                       "GET /_flaky/what HTTP/1.1\r\nHost: a\r\n\r\n"
                       "GET /_flaky/counts?operation=k HTTP/1.1\r\nHost: a\r\n\r\n");
     world_settle(&stage.world);

@@ -15,7 +15,8 @@ static void settings_are_read(void **state)
     char problem[FLAKY_PROBLEM_MAX];
     flaky_script_init(&script);
     assert_false(flaky_script_can_fail(&script));
-    static const char first[] = "fail=2&status=429&retry-after=Wed, 21 Oct 2015 07:28:00 GMT&delay=20ms";
+    static const char first[] =
+        "fail=2&status=429&retry-after=Wed, 21 Oct 2015 07:28:00 GMT&delay=20ms";
     assert_true(flaky_script_add(&script, z(first), problem));
     assert_true(flaky_script_add(&script, z("every=3s&bytes=65536&fault=reset&key=a=b"), problem));
     assert_int_equal(script.fail_first, 2);
@@ -92,7 +93,8 @@ static void paths_are_scripts(void **state)
 static void other_paths_are_a_service(void **state)
 {
     (void)state;
-    static const char *const paths[] = {"/", "*", "", "/orders/status/503", "/none", "/statuses/503", "/fail/2"};
+    static const char *const paths[] = {
+        "/", "*", "", "/orders/status/503", "/none", "/statuses/503", "/fail/2"};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
         struct flaky_script script;
         char problem[FLAKY_PROBLEM_MAX];

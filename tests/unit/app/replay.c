@@ -1,4 +1,5 @@
-/* replay.c: the stories as golden files, the rules of the input, and its errors with their places. */
+/* replay.c: the stories as golden files, the rules of the input, and its errors with their places.
+ */
 #include "app/replay.h"
 
 #include "app/app.h"
@@ -31,7 +32,8 @@ static bool replay(const char *text)
     free(output);
     free(errors);
     FILE *in = fmemopen(json, strlen(json), "r");
-    FILE *out = open_memstream(&output, &output_bytes), *err = open_memstream(&errors, &errors_bytes);
+    FILE *out = open_memstream(&output, &output_bytes),
+         *err = open_memstream(&errors, &errors_bytes);
     assert_non_null(in);
     bool good = replay_run(in, "case", out, err);
     (void)fclose(in);
@@ -103,16 +105,20 @@ static void test_golden(void **state)
     free(input);
 }
 
-#define GOLDEN_TEST(name) {"golden: " name, test_golden, NULL, NULL, (void *)(uintptr_t)name}
+#define GOLDEN_TEST(name)                                                                          \
+    {                                                                                              \
+        "golden: " name, test_golden, NULL, NULL, (void *)(uintptr_t)name                          \
+    }
 
 /* ---- rules ---- */
 
 static void test_defaults_are_3_attempts_400_ms_and_a_wait_of_40(void **state)
 {
     (void)state;
-    assert_true(replay("{'operationId':'a','method':'GET','observations':["
-                       "{'status':503,'elapsedMs':1},{'status':503,'elapsedMs':1},{'status':503,'elapsedMs':1},"
-                       "{'status':200,'elapsedMs':1}]}"));
+    assert_true(replay(
+        "{'operationId':'a','method':'GET','observations':["
+        "{'status':503,'elapsedMs':1},{'status':503,'elapsedMs':1},{'status':503,'elapsedMs':1},"
+        "{'status':200,'elapsedMs':1}]}"));
     assert_int_equal(lines(), 4);
     expect(0, "remainingMs", "400");
     expect(0, "waitMs", "40");
@@ -124,7 +130,8 @@ static void test_defaults_are_3_attempts_400_ms_and_a_wait_of_40(void **state)
 static void test_no_event_has_a_time(void **state)
 {
     (void)state;
-    assert_true(replay("{'operationId':'a','method':'GET','observations':[{'status':200,'elapsedMs':1}]}"));
+    assert_true(
+        replay("{'operationId':'a','method':'GET','observations':[{'status':200,'elapsedMs':1}]}"));
     expect(0, "time", "absent");
     expect(1, "time", "absent");
 }
@@ -132,8 +139,9 @@ static void test_no_event_has_a_time(void **state)
 static void test_objects_may_span_lines_and_touch(void **state)
 {
     (void)state;
-    assert_true(replay("{'operationId':'a',\n'method':\n'GET'}{'operationId':'b','method':'GET'}\r\n\t\n"
-                       "{'operationId':'c','method':'GET'}"));
+    assert_true(
+        replay("{'operationId':'a',\n'method':\n'GET'}{'operationId':'b','method':'GET'}\r\n\t\n"
+               "{'operationId':'c','method':'GET'}"));
     assert_int_equal(lines(), 3);
     expect(2, "operationId", "'c'");
     assert_true(replay(" \n"));
@@ -155,7 +163,8 @@ static void test_errors_have_the_defaults_of_their_class(void **state)
     for (size_t i = 0; i < sizeof ROWS / sizeof ROWS[0]; i++) {
         char text[300];
         snprintf(text, sizeof text,
-                 "{'operationId':'a','method':'GET','observations':[{%s,'elapsedMs':1}]}", ROWS[i][0]);
+                 "{'operationId':'a','method':'GET','observations':[{%s,'elapsedMs':1}]}",
+                 ROWS[i][0]);
         assert_true(replay(text));
         expect(0, "sent", ROWS[i][1]);
         expect(0, "phase", ROWS[i][2]);
@@ -165,8 +174,9 @@ static void test_errors_have_the_defaults_of_their_class(void **state)
 static void test_an_attempt_timeout_cuts_an_observation(void **state)
 {
     (void)state;
-    assert_true(replay("{'operationId':'a','method':'GET','policy':{'attempt_timeout':'50ms'},"
-                       "'observations':[{'status':200,'elapsedMs':51},{'status':200,'elapsedMs':50}]}"));
+    assert_true(
+        replay("{'operationId':'a','method':'GET','policy':{'attempt_timeout':'50ms'},"
+               "'observations':[{'status':200,'elapsedMs':51},{'status':200,'elapsedMs':50}]}"));
     expect(0, "errorClass", "'timeout'");
     expect(0, "elapsedMs", "50");
     expect(1, "status", "200");
@@ -175,8 +185,9 @@ static void test_an_attempt_timeout_cuts_an_observation(void **state)
 static void test_what_was_unsent_stays_so_when_it_is_cut(void **state)
 {
     (void)state;
-    assert_true(replay("{'operationId':'a','method':'POST','policy':{'attempt_timeout':'50ms'},"
-                       "'observations':[{'errorClass':'refused','elapsedMs':60},{'status':200,'elapsedMs':1}]}"));
+    assert_true(replay(
+        "{'operationId':'a','method':'POST','policy':{'attempt_timeout':'50ms'},"
+        "'observations':[{'errorClass':'refused','elapsedMs':60},{'status':200,'elapsedMs':1}]}"));
     expect(0, "errorClass", "'timeout'");
     expect(0, "phase", "'connect'");
     expect(0, "decision", "'retry'");
@@ -185,12 +196,13 @@ static void test_what_was_unsent_stays_so_when_it_is_cut(void **state)
 static void test_a_policy_has_the_names_and_units_of_a_configuration(void **state)
 {
     (void)state;
-    assert_true(replay("{'operationId':'a','method':'GET','policy':{'attempts':2,'deadline':'1s',"
-                       "'reserve':'100ms','backoff':{'kind':'none','base':'10ms'},'retry_on':[404,'reset'],"
-                       "'budget':{'ratio':'50%','burst':1},'breaker':'off','hold':'off','bulkhead':'off',"
-                       "'retry_when_owned':true},"
-                       "'observations':[{'status':404,'elapsedMs':1},{'status':503,'elapsedMs':1},"
-                       "{'status':200,'elapsedMs':1}]}"));
+    assert_true(
+        replay("{'operationId':'a','method':'GET','policy':{'attempts':2,'deadline':'1s',"
+               "'reserve':'100ms','backoff':{'kind':'none','base':'10ms'},'retry_on':[404,'reset'],"
+               "'budget':{'ratio':'50%','burst':1},'breaker':'off','hold':'off','bulkhead':'off',"
+               "'retry_when_owned':true},"
+               "'observations':[{'status':404,'elapsedMs':1},{'status':503,'elapsedMs':1},"
+               "{'status':200,'elapsedMs':1}]}"));
     expect(0, "remainingMs", "1000");
     expect(0, "waitMs", "10");
     expect(1, "reason", "'not_repeatable'");
@@ -199,9 +211,10 @@ static void test_a_policy_has_the_names_and_units_of_a_configuration(void **stat
 static void test_what_is_said_outside_the_policy_goes_before_it(void **state)
 {
     (void)state;
-    assert_true(replay("{'operationId':'a','method':'GET','maxAttempts':1,'deadlineMs':50,'backoffMs':7,"
-                       "'policy':{'attempts':9,'deadline':'9s','backoff':{'base':'9s','max':'9s'}},"
-                       "'observations':[{'status':503,'elapsedMs':1},{'status':200,'elapsedMs':1}]}"));
+    assert_true(
+        replay("{'operationId':'a','method':'GET','maxAttempts':1,'deadlineMs':50,'backoffMs':7,"
+               "'policy':{'attempts':9,'deadline':'9s','backoff':{'base':'9s','max':'9s'}},"
+               "'observations':[{'status':503,'elapsedMs':1},{'status':200,'elapsedMs':1}]}"));
     expect(0, "remainingMs", "50");
     expect(0, "decision", "'max_attempts'");
 }
@@ -209,8 +222,9 @@ static void test_what_is_said_outside_the_policy_goes_before_it(void **state)
 static void test_a_backoff_of_ones_own_starts_from_the_defaults(void **state)
 {
     (void)state;
-    assert_true(replay("{'operationId':'a','method':'GET','deadlineMs':9000,'policy':{'backoff':{}},"
-                       "'observations':[{'status':503,'elapsedMs':1},{'status':200,'elapsedMs':1}]}"));
+    assert_true(
+        replay("{'operationId':'a','method':'GET','deadlineMs':9000,'policy':{'backoff':{}},"
+               "'observations':[{'status':503,'elapsedMs':1},{'status':200,'elapsedMs':1}]}"));
     assert_true(number(0, "waitMs") >= 200 && number(0, "waitMs") <= 400);
 }
 
@@ -221,10 +235,12 @@ static void test_the_seed_sets_the_dice(void **state)
     size_t different = 0;
     for (int seed = 0; seed < 20; seed++) {
         char text[300];
-        snprintf(text, sizeof text,
-                 "{'operationId':'a','method':'GET','seed':%d,'deadlineMs':9000,'policy':{'backoff':"
-                 "{'kind':'full','base':'1s'}},'observations':[{'status':503,'elapsedMs':1},"
-                 "{'status':200,'elapsedMs':1}]}", seed);
+        snprintf(
+            text, sizeof text,
+            "{'operationId':'a','method':'GET','seed':%d,'deadlineMs':9000,'policy':{'backoff':"
+            "{'kind':'full','base':'1s'}},'observations':[{'status':503,'elapsedMs':1},"
+            "{'status':200,'elapsedMs':1}]}",
+            seed);
         assert_true(replay(text));
         waits[seed] = number(0, "waitMs");
         assert_true(waits[seed] >= 0 && waits[seed] <= 1000);
@@ -233,15 +249,20 @@ static void test_the_seed_sets_the_dice(void **state)
     assert_true(different >= 18);
 }
 
-/* H73: every answer is 503, 1 000 requests at 100 a second: at most 0.1 x 1000 + 10 retries; and at 1 a second. */
-static void count_retries(int64_t every_ms, const char *breaker, int64_t *retries, int64_t *in_ten_seconds)
+/* H73: every answer is 503, 1 000 requests at 100 a second: at most 0.1 x 1000 + 10 retries; and at
+ * 1 a second. */
+static void count_retries(int64_t every_ms, const char *breaker, int64_t *retries,
+                          int64_t *in_ten_seconds)
 {
     char *text = calloc(1000, 300), *at = text;
     for (int i = 0; i < 1000; i++) {
-        at += snprintf(at, 300,
-                       "{'operationId':'op-%d','method':'GET','target':'t','startMs':%lld,'backoffMs':1,"
-                       "'policy':{%s},'observations':[{'status':503,'elapsedMs':1},{'status':503,'elapsedMs':1},"
-                       "{'status':503,'elapsedMs':1}]}\n", i, (long long)(i * every_ms), breaker);
+        at += snprintf(
+            at, 300,
+            "{'operationId':'op-%d','method':'GET','target':'t','startMs':%lld,'backoffMs':1,"
+            "'policy':{%s},'observations':[{'status':503,'elapsedMs':1},{'status':503,'elapsedMs':"
+            "1},"
+            "{'status':503,'elapsedMs':1}]}\n",
+            i, (long long)(i * every_ms), breaker);
     }
     assert_true(replay(text));
     free(text);
@@ -283,14 +304,17 @@ static void test_errors_say_where_and_what(void **state)
         {HEAD ",\n'x':}", "case:2:5: no valid JSON"},
         {"{'method':'GET'}", "case:1:1: operationId is missing"},
         {"{'operationId':'a'}", "case:1:1: method is missing"},
-        {"{'operationId':'a b','method':'GET'}", "case:1:2: operationId: expected 1 to 128 letters"},
+        {"{'operationId':'a b','method':'GET'}",
+         "case:1:2: operationId: expected 1 to 128 letters"},
         {"{'operationId':7,'method':'GET'}", "case:1:2: operationId: expected a string"},
         {"{'operationId':'a','method':'G T'}", "case:1:20: method: expected a method"},
         {"{'operationId':'a','method':''}", "case:1:20: method: expected a method"},
-        {HEAD ",\n 'observation':[]}", "case:2:2: observation: unknown key; did you mean 'observations'?"},
+        {HEAD ",\n 'observation':[]}",
+         "case:2:2: observation: unknown key; did you mean 'observations'?"},
         {HEAD ",'zzz':1}", "case:1:35: zzz: unknown key\n"},
         {HEAD ",'method':'GET'}", "no valid JSON: duplicate object key"},
-        {HEAD ",'maxAttempts':-1}", "case:1:35: maxAttempts: expected a whole number from 0 to 1000000"},
+        {HEAD ",'maxAttempts':-1}",
+         "case:1:35: maxAttempts: expected a whole number from 0 to 1000000"},
         {HEAD ",'deadlineMs':1.5}", "deadlineMs: expected a whole number"},
         {HEAD ",'backoffMs':'40'}", "backoffMs: expected a whole number"},
         {HEAD ",'seed':-1}", "seed: expected"},
@@ -303,23 +327,32 @@ static void test_errors_say_where_and_what(void **state)
         {HEAD ",'observations':[1]}", "case:1:51: observations[0]: expected an object"},
         {HEAD ",'observations':[{'status':200,'elapsedMs':1},\n  {'status':200}]}",
          "case:2:3: observations[1]: elapsedMs is missing"},
-        {HEAD ",'observations':[{'elapsedMs':1}]}", "observations[0]: expected either a status or an errorClass"},
-        {HEAD ",'observations':[{'elapsedMs':1,'status':200,'errorClass':'dns'}]}", "expected either"},
-        {HEAD ",'observations':[{'elapsedMs':1,'status':99}]}", "status: expected a whole number from 100 to 599"},
+        {HEAD ",'observations':[{'elapsedMs':1}]}",
+         "observations[0]: expected either a status or an errorClass"},
+        {HEAD ",'observations':[{'elapsedMs':1,'status':200,'errorClass':'dns'}]}",
+         "expected either"},
+        {HEAD ",'observations':[{'elapsedMs':1,'status':99}]}",
+         "status: expected a whole number from 100 to 599"},
         {HEAD ",'observations':[{'elapsedMs':1,'status':200,'sent':'unsent'}]}", "is answered"},
         {HEAD ",'observations':[{'elapsedMs':1,'errorClass':'slow'}]}",
          "case:1:66: observations[0].errorClass: expected one of dns"},
-        {HEAD ",'observations':[{'elapsedMs':1,'errorClass':'dns','phase':'x'}]}", "phase: expected one of dns"},
-        {HEAD ",'observations':[{'elapsedMs':1,'errorClass':'dns','sent':'x'}]}", "sent: expected one of unsent"},
-        {HEAD ",'observations':[{'elapsed':1}]}", "observations[0].elapsed: unknown key; did you mean 'elapsedMs'?"},
+        {HEAD ",'observations':[{'elapsedMs':1,'errorClass':'dns','phase':'x'}]}",
+         "phase: expected one of dns"},
+        {HEAD ",'observations':[{'elapsedMs':1,'errorClass':'dns','sent':'x'}]}",
+         "sent: expected one of unsent"},
+        {HEAD ",'observations':[{'elapsed':1}]}",
+         "observations[0].elapsed: unknown key; did you mean 'elapsedMs'?"},
         {HEAD ",'policy':[]}", "policy: expected an object"},
-        {HEAD ",'policy':{'backof':{}}}", "case:1:45: policy.backof: unknown key; did you mean 'backoff'?"},
-        {HEAD ",'policy':{'backoff':{'bse':'1s'}}}", "policy.backoff.bse: unknown key; did you mean 'base'?"},
+        {HEAD ",'policy':{'backof':{}}}",
+         "case:1:45: policy.backof: unknown key; did you mean 'backoff'?"},
+        {HEAD ",'policy':{'backoff':{'bse':'1s'}}}",
+         "policy.backoff.bse: unknown key; did you mean 'base'?"},
         {HEAD ",'policy':{'backoff.base':'1s'}}", "policy.backoff.base: unknown key"},
         {HEAD ",'policy':{'backoff':{'base':'1'}}}", "policy.backoff.base: \"1\" has no unit"},
         {HEAD ",'policy':{'backoff':'full'}}", "policy.backoff: expected an object"},
         {HEAD ",'policy':{'attempts':null}}", "policy.attempts: expected"},
-        {HEAD ",'policy':{'retry_on':[503,'tiemout']}}", "policy.retry_on[1]: unknown word \"tiemout\""},
+        {HEAD ",'policy':{'retry_on':[503,'tiemout']}}",
+         "policy.retry_on[1]: unknown word \"tiemout\""},
         {HEAD ",'policy':{'hold':'on'}}", "policy.hold: expected"},
         {HEAD ",'policy':{'quota':{'burst':2}}}", "policy.quota: needs a rate"},
     };
@@ -341,14 +374,19 @@ static void test_what_came_before_an_error_is_replayed(void **state)
 static void test_a_target_is_set_up_once(void **state)
 {
     (void)state;
-    const char *first = "{'operationId':'a','method':'GET','target':'t','policy':{'breaker':'off'}}";
+    const char *first =
+        "{'operationId':'a','method':'GET','target':'t','policy':{'breaker':'off'}}";
     char text[600];
-    snprintf(text, sizeof text, "%s{'operationId':'b','method':'GET','target':'t'}%s", first, first);
+    snprintf(text, sizeof text, "%s{'operationId':'b','method':'GET','target':'t'}%s", first,
+             first);
     assert_true(replay(text));
-    snprintf(text, sizeof text, "%s{'operationId':'b','method':'GET','target':'t',\n'policy':"
-                                "{'budget':{'burst':1}}}", first);
+    snprintf(text, sizeof text,
+             "%s{'operationId':'b','method':'GET','target':'t',\n'policy':"
+             "{'budget':{'burst':1}}}",
+             first);
     assert_false(replay(text));
-    assert_non_null(strstr(errors, "case:2:21: policy.budget.burst: all operations of a target share it"));
+    assert_non_null(
+        strstr(errors, "case:2:21: policy.budget.burst: all operations of a target share it"));
 }
 
 /* ---- the command ---- */
@@ -378,13 +416,15 @@ static void test_the_command_reads_files_and_its_input(void **state)
 static void test_the_command_tells_bad_usage(void **state)
 {
     (void)state;
-    const char *none[] = {"replay", NULL}, *two[] = {"replay", "a", "b", NULL}, *option[] = {"replay", "-x", NULL};
+    const char *none[] = {"replay", NULL}, *two[] = {"replay", "a", "b", NULL},
+               *option[] = {"replay", "-x", NULL};
     const char *missing[] = {"replay", "/nowhere/x", NULL}, *help[] = {"replay", "--help", NULL};
     assert_int_equal(run(app_replay, NULL, none)->code, 2);
     assert_int_equal(run(app_replay, NULL, two)->code, 2);
     assert_int_equal(run(app_replay, NULL, option)->code, 2);
     assert_int_equal(run(app_replay, NULL, missing)->code, 2);
-    assert_non_null(strstr(run(app_replay, NULL, missing)->err, "cannot open /nowhere/x: No such file"));
+    assert_non_null(
+        strstr(run(app_replay, NULL, missing)->err, "cannot open /nowhere/x: No such file"));
     assert_int_equal(run(app_replay, NULL, help)->code, 0);
     assert_non_null(strstr(run(app_replay, NULL, help)->out, "maxAttempts [3]"));
 }
@@ -413,7 +453,8 @@ int main(void)
         cmocka_unit_test(test_what_is_said_outside_the_policy_goes_before_it),
         cmocka_unit_test(test_a_backoff_of_ones_own_starts_from_the_defaults),
         cmocka_unit_test(test_the_seed_sets_the_dice),
-        {"H73 retries stay within the budget", test_retries_stay_within_the_budget, NULL, NULL, NULL},
+        {"H73 retries stay within the budget", test_retries_stay_within_the_budget, NULL, NULL,
+         NULL},
         cmocka_unit_test(test_errors_say_where_and_what),
         cmocka_unit_test(test_what_came_before_an_error_is_replayed),
         cmocka_unit_test(test_a_target_is_set_up_once),

@@ -30,7 +30,8 @@ static void read_back(FILE *file, char *out, size_t capacity)
 /* In the child: never returns. */
 static void become(int (*command)(int, char **), const char *const *argv)
 {
-    char *owned[ARGUMENTS_MAX + 1] = {0}, *arguments[ARGUMENTS_MAX + 1]; /* the command may change its own */
+    char *owned[ARGUMENTS_MAX + 1] = {0},
+                                *arguments[ARGUMENTS_MAX + 1]; /* the command may change its own */
     int count = 0;
     for (; argv[count]; count++) owned[count] = strdup(argv[count]);
     memcpy(arguments, owned, sizeof owned);

@@ -10,7 +10,8 @@ struct run {
 };
 
 /* argv[0] is the subcommand's name, NULL ends it. `input` (may be NULL) is its standard input. */
-const struct run *run(int (*command)(int argc, char **argv), const char *input, const char *const *argv);
+const struct run *run(int (*command)(int argc, char **argv), const char *input,
+                      const char *const *argv);
 
 /* One that stays: its output goes to *err_fd, a pipe. */
 pid_t run_start(int (*command)(int argc, char **argv), const char *const *argv, int *err_fd);

@@ -12,7 +12,8 @@ struct item {
 
 static bool before(const struct heap_node *a, const struct heap_node *b)
 {
-    const struct item *x = (const struct item *)(const void *)a, *y = (const struct item *)(const void *)b;
+    const struct item *x = (const struct item *)(const void *)a,
+                      *y = (const struct item *)(const void *)b;
     return x->key < y->key;
 }
 

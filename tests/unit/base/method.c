@@ -17,9 +17,9 @@ static void test_names_there_and_back(void **state)
 static void test_anything_else_is_other(void **state)
 {
     (void)state;
-    static const char *const others[] = {"", "G", "get", "Get", "GE", "GETS", "PUTT", "HEAT", "POSH", "PATCX",
-                                         "TRACY", "DELETX",
-                                         "OPTIONX", "CONNECX", "PROPFIND", "PUX", "GXT"};
+    static const char *const others[] = {
+        "",      "G",     "get",    "Get",     "GE",      "GETS",     "PUTT", "HEAT", "POSH",
+        "PATCX", "TRACY", "DELETX", "OPTIONX", "CONNECX", "PROPFIND", "PUX",  "GXT"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         assert_int_equal(belay_method_parse(belay_slice_z(others[i])), BELAY_METHOD_OTHER);
     }

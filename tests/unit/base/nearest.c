@@ -3,7 +3,8 @@
 
 #include "test.h"
 
-static const char *const NAMES[] = {"serve", "replay", "explain", "open_for", "open_max", "silence_timeout"};
+static const char *const NAMES[] = {"serve",    "replay",   "explain",
+                                    "open_for", "open_max", "silence_timeout"};
 
 static const char *nearest(const char *word)
 {

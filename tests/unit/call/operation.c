@@ -1,4 +1,5 @@
-/* operation.c: one operation's life: its attempts, its verdicts, its deadline, and what it gives back. */
+/* operation.c: one operation's life: its attempts, its verdicts, its deadline, and what it gives
+ * back. */
 #include "world.h"
 
 static void test_story_first_success(void **state)
@@ -64,7 +65,8 @@ static void test_story_get_timeout(void **state)
     world_begin(&world);
     begin(&world, &op, &get, 0);
     admitted(&op, 0, 1, 400);
-    decided(record(&op, error(BELAY_ERROR_TIMEOUT, BELAY_SENT), 100), BELAY_DECISION_RETRY, BELAY_REASON_BACKOFF);
+    decided(record(&op, error(BELAY_ERROR_TIMEOUT, BELAY_SENT), 100), BELAY_DECISION_RETRY,
+            BELAY_REASON_BACKOFF);
     admitted(&op, 140, 2, 260);
     decided(record(&op, status(200), 150), BELAY_DECISION_RETURN, BELAY_REASON_SUCCESS);
     ended(&op, 150, NULL, 2);
@@ -170,7 +172,8 @@ static void test_the_deadline_is_shared_by_all_attempts(void **state)
     begin(&world, &op, &get, 0);
     struct belay_admission admission = belay_operation_admit(&op, at(0));
     assert_int_equal(admission.at.ns, at(600).ns);
-    assert_int_equal(record(&op, error(BELAY_ERROR_TIMEOUT, BELAY_SENT), 600).decision, BELAY_DECISION_RETRY);
+    assert_int_equal(record(&op, error(BELAY_ERROR_TIMEOUT, BELAY_SENT), 600).decision,
+                     BELAY_DECISION_RETRY);
     admission = belay_operation_admit(&op, at(800));
     assert_int_equal(admission.at.ns, at(1000).ns); /* not 800 + 600 */
     assert_int_equal(admission.remaining.ns, belay_span_ms(200).ns);
@@ -281,7 +284,8 @@ static void test_a_hint_is_waited_for(void **state)
         world_begin(&world);
         begin(&world, &op, &get, 0);
         admitted(&op, 0, 1, 10000);
-        struct belay_verdict verdict = belay_operation_record(&op, &outcome, at(0), luck ? UINT64_MAX : 0);
+        struct belay_verdict verdict =
+            belay_operation_record(&op, &outcome, at(0), luck ? UINT64_MAX : 0);
         decided(verdict, BELAY_DECISION_RETRY, BELAY_REASON_RETRY_AFTER);
         assert_int_equal(verdict.wait_source, BELAY_WAIT_RETRY_AFTER);
         assert_int_equal(verdict.wait.ns, belay_span_ms(luck ? 1100 : 1000).ns);
@@ -302,7 +306,8 @@ static void test_a_hint_past_the_deadline_ends_at_once(void **state)
         world_begin(&world);
         begin(&world, &op, &get, 0);
         admitted(&op, 0, 1, 10000);
-        decided(record(&op, hinted(503, hints[i]), 0), BELAY_DECISION_DEADLINE_EXCEEDED, BELAY_REASON_NO_TIME);
+        decided(record(&op, hinted(503, hints[i]), 0), BELAY_DECISION_DEADLINE_EXCEEDED,
+                BELAY_REASON_NO_TIME);
         ended(&op, 0, "deadline_exceeded", 1);
         world_end(&world);
     }
@@ -484,17 +489,22 @@ int main(void)
         cmocka_unit_test(test_story_post_timeout),
         ROW("DL01 time spent locally is not passed on", test_time_spent_locally_is_not_passed_on),
         cmocka_unit_test(test_what_is_passed_on_is_shorter_by_the_reserve),
-        ROW("DL02 no call when the reserve is all that is left", test_no_call_when_the_reserve_is_all_that_is_left),
-        ROW("H75 no call for a deadline of nothing or less", test_no_call_for_a_deadline_of_nothing_or_less),
-        ROW("DL06 the deadline is shared by all attempts", test_the_deadline_is_shared_by_all_attempts),
+        ROW("DL02 no call when the reserve is all that is left",
+            test_no_call_when_the_reserve_is_all_that_is_left),
+        ROW("H75 no call for a deadline of nothing or less",
+            test_no_call_for_a_deadline_of_nothing_or_less),
+        ROW("DL06 the deadline is shared by all attempts",
+            test_the_deadline_is_shared_by_all_attempts),
         cmocka_unit_test(test_a_wait_that_ended_late_is_refused_and_gives_its_token_back),
         cmocka_unit_test(test_asked_before_the_wait_is_over_it_waits),
         cmocka_unit_test(test_without_attempts_there_is_no_call),
         cmocka_unit_test(test_three_attempts_and_no_more),
         cmocka_unit_test(test_decorrelated_waits_grow_from_the_wait_before),
         ROW("H70 a hint is waited for", test_a_hint_is_waited_for),
-        ROW("H71 RA37 a hint past the deadline ends at once", test_a_hint_past_the_deadline_ends_at_once),
-        ROW("RA39 the next attempt is never earlier than the hint", test_the_next_attempt_is_never_earlier_than_the_hint),
+        ROW("H71 RA37 a hint past the deadline ends at once",
+            test_a_hint_past_the_deadline_ends_at_once),
+        ROW("RA39 the next attempt is never earlier than the hint",
+            test_the_next_attempt_is_never_earlier_than_the_hint),
         cmocka_unit_test(test_the_jitter_of_a_hint_never_ends_the_operation),
         cmocka_unit_test(test_the_effect_of_all_attempts_together),
         cmocka_unit_test(test_cancelled_before_its_first_attempt),

@@ -20,7 +20,8 @@ static void wake(struct belay_waiter *waiter)
 static void begin_caller(struct world *world, struct caller *caller, int64_t now_ms)
 {
     struct belay_instant deadline_at = belay_instant_add(at(now_ms), world->policy.deadline_for);
-    belay_operation_init(&caller->op, &world->policy, world->target, &get, at(now_ms), deadline_at, wake);
+    belay_operation_init(&caller->op, &world->policy, world->target, &get, at(now_ms), deadline_at,
+                         wake);
     caller->wakes = 0;
 }
 
@@ -148,7 +149,8 @@ static void test_no_promised_slot_sleeps_in_another_gate(void **state)
     assert_int_equal(admit(&callers[2].op, 0).kind, BELAY_QUEUED);
     (void)record(&callers[0].op, hinted(503, 1000), 10);
     assert_int_equal(callers[1].wakes, 1);
-    waits(&callers[1].op, 11, 1010); /* held back now: the slot goes to the next, who is held back too */
+    waits(&callers[1].op, 11,
+          1010); /* held back now: the slot goes to the next, who is held back too */
     assert_int_equal(callers[2].wakes, 1);
     waits(&callers[2].op, 12, 1020);
     goes(&callers[1].op, 1010);
@@ -191,20 +193,22 @@ static void test_concurrency_is_shown(void **state)
 
 /* ---- everything comes back ---- */
 
-/* Whatever the callers do, and wherever they are cut off: no slot, place, permit or token is lost, and who was told
- * gets in or hands it on. */
+/* Whatever the callers do, and wherever they are cut off: no slot, place, permit or token is lost,
+ * and who was told gets in or hands it on. */
 static void storm(struct rng *rng)
 {
     struct world world = world_of_defaults();
     world.policy.bulkhead = (struct belay_bulkhead_config){true, 1 + (uint32_t)test_below(rng, 4),
                                                            (uint32_t)test_below(rng, 6)};
-    world.policy.quota = (struct belay_quota_config){test_chance(rng, 50), belay_span_ms(5),
-                                                     1 + (uint32_t)test_below(rng, 5), (uint32_t)test_below(rng, 5)};
+    world.policy.quota =
+        (struct belay_quota_config){test_chance(rng, 50), belay_span_ms(5),
+                                    1 + (uint32_t)test_below(rng, 5), (uint32_t)test_below(rng, 5)};
     world.policy.budget = (struct belay_budget_config){300000, 4};
     world.policy.breaker.consecutive = 4;
     world.policy.breaker.open_for = belay_span_ms(50);
     world.policy.breaker.open_max = belay_span_ms(200);
-    world.policy.backoff = (struct belay_backoff_config){BELAY_BACKOFF_FULL, belay_span_ms(20), belay_span_ms(100)};
+    world.policy.backoff =
+        (struct belay_backoff_config){BELAY_BACKOFF_FULL, belay_span_ms(20), belay_span_ms(100)};
     world.policy.deadline_for = belay_span_ms(600);
     world_begin(&world);
     static const int codes[] = {200, 200, 200, 503, 429, 404, 500, 502};
@@ -225,7 +229,8 @@ static void storm(struct rng *rng)
         } else if (doing[i] == ASKING) {
             struct belay_admission admission = admit(&caller->op, now);
             if (admission.kind == BELAY_ADMITTED) doing[i] = CALLING;
-            if (admission.kind == BELAY_ADMITTED) earned += admission.attempt == 1 ? 300000 : -1000000;
+            if (admission.kind == BELAY_ADMITTED)
+                earned += admission.attempt == 1 ? 300000 : -1000000;
             if (admission.kind == BELAY_WAIT) assert_true(admission.at.ns > at(now).ns);
             if (admission.kind == BELAY_WAIT || admission.kind == BELAY_QUEUED) {
                 assert_true(admission.at.ns < caller->op.deadline_at.ns);
@@ -241,7 +246,8 @@ static void storm(struct rng *rng)
             outcome.stale = outcome.error == BELAY_ERROR_TIMEOUT && test_chance(rng, 30);
             outcome.has_retry_after = outcome.status >= 429 && test_chance(rng, 30);
             outcome.retry_after_ms = (int64_t)test_below(rng, 100);
-            struct belay_verdict verdict = belay_operation_record(&caller->op, &outcome, at(now), rng_next(rng));
+            struct belay_verdict verdict =
+                belay_operation_record(&caller->op, &outcome, at(now), rng_next(rng));
             doing[i] = verdict.decision == BELAY_DECISION_RETRY ? ASKING : IDLE;
             if (doing[i] == IDLE) gone(&caller->op, now);
         }
@@ -287,7 +293,8 @@ int main(void)
         cmocka_unit_test(test_twenty_go_and_the_twenty_first_is_refused_at_once),
         cmocka_unit_test(test_a_slot_is_held_by_an_attempt_and_not_by_a_wait),
         cmocka_unit_test(test_waiters_get_slots_in_the_order_of_their_coming),
-        ROW("DL08 what waited past its deadline makes no call", test_what_waited_past_its_deadline_makes_no_call),
+        ROW("DL08 what waited past its deadline makes no call",
+            test_what_waited_past_its_deadline_makes_no_call),
         cmocka_unit_test(test_who_goes_away_hands_the_promise_on),
         cmocka_unit_test(test_no_promised_slot_sleeps_in_another_gate),
         cmocka_unit_test(test_nobody_queues_who_cannot_be_told),

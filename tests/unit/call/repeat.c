@@ -1,4 +1,5 @@
-/* repeat.c: which attempts of an operation are followed by another: stale connections, owners, and the unsent. */
+/* repeat.c: which attempts of an operation are followed by another: stale connections, owners, and
+ * the unsent. */
 #include "world.h"
 
 /* ---- stale connections (5a) ---- */
@@ -42,7 +43,8 @@ static void test_once_an_operation_then_the_other_rules(void **state)
     world_begin(&world);
     begin(&world, &op, &get, 0);
     admitted(&op, 0, 1, 10000);
-    decided(record(&op, stale(BELAY_ERROR_RESET), 0), BELAY_DECISION_RETRY, BELAY_REASON_STALE_CONNECTION);
+    decided(record(&op, stale(BELAY_ERROR_RESET), 0), BELAY_DECISION_RETRY,
+            BELAY_REASON_STALE_CONNECTION);
     admitted(&op, 0, 2, 10000);
     struct belay_verdict verdict = record(&op, stale(BELAY_ERROR_RESET), 0);
     decided(verdict, BELAY_DECISION_RETRY, BELAY_REASON_BACKOFF);
@@ -97,7 +99,8 @@ static void test_a_stale_get_without_time_ends(void **state)
     world_begin(&world);
     begin(&world, &op, &get, 0);
     admitted(&op, 0, 1, 400);
-    decided(record(&op, stale(BELAY_ERROR_CLOSED), 400), BELAY_DECISION_DEADLINE_EXCEEDED, BELAY_REASON_NO_TIME);
+    decided(record(&op, stale(BELAY_ERROR_CLOSED), 400), BELAY_DECISION_DEADLINE_EXCEEDED,
+            BELAY_REASON_NO_TIME);
     ended(&op, 400, "deadline_exceeded", 1);
     world_end(&world);
 }
@@ -111,7 +114,8 @@ static void test_a_stale_repeat_does_not_need_the_list(void **state)
     world_begin(&world);
     begin(&world, &op, &get, 0);
     admitted(&op, 0, 1, 10000);
-    decided(record(&op, stale(BELAY_ERROR_CLOSED), 0), BELAY_DECISION_RETRY, BELAY_REASON_STALE_CONNECTION);
+    decided(record(&op, stale(BELAY_ERROR_CLOSED), 0), BELAY_DECISION_RETRY,
+            BELAY_REASON_STALE_CONNECTION);
     ended(&op, 0, "cancelled", 1);
     world_end(&world);
 }
@@ -124,7 +128,8 @@ static void test_a_stale_post_is_asked_about(void **state)
     world_begin(&world);
     begin(&world, &op, &post, 0);
     admitted(&op, 0, 1, 10000);
-    decided(record(&op, stale(BELAY_ERROR_CLOSED), 0), BELAY_DECISION_CHECK_STATE, BELAY_REASON_EFFECT_UNKNOWN);
+    decided(record(&op, stale(BELAY_ERROR_CLOSED), 0), BELAY_DECISION_CHECK_STATE,
+            BELAY_REASON_EFFECT_UNKNOWN);
     ended(&op, 0, "check_state", 1);
     world_end(&world);
 }
@@ -139,9 +144,11 @@ static void test_an_unsent_post_may_be_repeated(void **state)
     world_begin(&world);
     begin(&world, &op, &post, 0);
     admitted(&op, 0, 1, 10000);
-    decided(record(&op, error(BELAY_ERROR_REFUSED, BELAY_UNSENT), 0), BELAY_DECISION_RETRY, BELAY_REASON_BACKOFF);
+    decided(record(&op, error(BELAY_ERROR_REFUSED, BELAY_UNSENT), 0), BELAY_DECISION_RETRY,
+            BELAY_REASON_BACKOFF);
     admitted(&op, 200, 2, 9800);
-    decided(record(&op, error(BELAY_ERROR_TIMEOUT, BELAY_UNSENT), 500), BELAY_DECISION_RETRY, BELAY_REASON_BACKOFF);
+    decided(record(&op, error(BELAY_ERROR_TIMEOUT, BELAY_UNSENT), 500), BELAY_DECISION_RETRY,
+            BELAY_REASON_BACKOFF);
     admitted(&op, 900, 3, 9100);
     decided(record(&op, error(BELAY_ERROR_DNS, BELAY_UNSENT), 900), BELAY_DECISION_MAX_ATTEMPTS,
             BELAY_REASON_NO_ATTEMPTS);
@@ -183,7 +190,8 @@ static void test_what_another_level_retries_is_not_retried(void **state)
     ended(&op, 0, "stop", 1);
     begin(&world, &op, &owned, 0);
     admitted(&op, 0, 1, 10000);
-    decided(record(&op, stale(BELAY_ERROR_CLOSED), 0), BELAY_DECISION_STOP, BELAY_REASON_RETRY_OWNED);
+    decided(record(&op, stale(BELAY_ERROR_CLOSED), 0), BELAY_DECISION_STOP,
+            BELAY_REASON_RETRY_OWNED);
     ended(&op, 0, "stop", 1);
 
     world.policy.retry_when_owned = true;
@@ -196,7 +204,8 @@ static void test_what_another_level_retries_is_not_retried(void **state)
 }
 
 /* Three levels over a dead bottom; every level may make three attempts. */
-static unsigned calls_at_the_bottom(struct world *worlds, int level, int levels, bool marked, bool rule_on)
+static unsigned calls_at_the_bottom(struct world *worlds, int level, int levels, bool marked,
+                                    bool rule_on)
 {
     struct world *world = &worlds[level];
     struct belay_traits traits = {.safe_method = true, .owned_elsewhere = marked};
@@ -206,7 +215,8 @@ static unsigned calls_at_the_bottom(struct world *worlds, int level, int levels,
     world->policy.retry_when_owned = !rule_on;
     begin(world, &op, &traits, 0);
     while (belay_operation_admit(&op, at(now)).kind == BELAY_ADMITTED) {
-        calls += level + 1 == levels ? 1 : calls_at_the_bottom(worlds, level + 1, levels, true, rule_on);
+        calls +=
+            level + 1 == levels ? 1 : calls_at_the_bottom(worlds, level + 1, levels, true, rule_on);
         struct belay_verdict verdict = record(&op, status(503), now);
         if (verdict.decision != BELAY_DECISION_RETRY) break;
         now = verdict.retry_at.ns / BELAY_NS_PER_MS;
@@ -243,7 +253,8 @@ static void test_which_statuses_are_decided_at_the_head(void **state)
     begin(&world, &asking, &asking_post, 0);
     for (int code = 100; code < 600; code++) {
         bool gateway = code == 502 || code == 504;
-        assert_int_equal(belay_operation_decides_at_head(&reading, code), gateway || code == 429 || code == 503);
+        assert_int_equal(belay_operation_decides_at_head(&reading, code),
+                         gateway || code == 429 || code == 503);
         assert_false(belay_operation_decides_at_head(&writing, code));
         assert_int_equal(belay_operation_decides_at_head(&asking, code), gateway);
     }

@@ -1,4 +1,5 @@
-/* target.c: what all calls to one recipient share: the gates in their order, the queues, and the way back. */
+/* target.c: what all calls to one recipient share: the gates in their order, the queues, and the
+ * way back. */
 #include "world.h"
 
 /* ---- breaker ---- */
@@ -6,7 +7,8 @@
 /* Failures at `now_ms`, until it opens. */
 static void open_breaker(struct world *world, int64_t now_ms)
 {
-    while (world_stats(world).breaker_state == BELAY_BREAKER_CLOSED) (void)one_call(world, status(500), now_ms);
+    while (world_stats(world).breaker_state == BELAY_BREAKER_CLOSED)
+        (void)one_call(world, status(500), now_ms);
 }
 
 static void test_failures_of_one_recipient_open_its_breaker_alone(void **state)
@@ -202,7 +204,8 @@ static void test_who_cannot_wait_so_long_ends_at_once(void **state)
     assert_int_equal(admission.kind, BELAY_REFUSED);
     assert_int_equal(admission.terminal, BELAY_TERMINAL_NOT_BEFORE);
     assert_true(admission.has_hint);
-    assert_int_equal(admission.retry_hint.ns, belay_span_ms(59900).ns); /* a hold lasts 60 s at most */
+    assert_int_equal(admission.retry_hint.ns,
+                     belay_span_ms(59900).ns); /* a hold lasts 60 s at most */
     assert_string_equal(belay_operation_finish(&op, at(100)).word, "not_before");
     begin(&world, &op, &get, 60000);
     goes(&op, 60000);
@@ -247,7 +250,8 @@ static void test_a_hold_by_route_leaves_other_routes_alone(void **state)
     (void)state;
     struct world world = world_of_defaults();
     world.policy.hold.scope = BELAY_HOLD_ROUTE;
-    struct belay_traits route = {.safe_method = true, .hold_key = 7}, other = {.safe_method = true, .hold_key = 8};
+    struct belay_traits route = {.safe_method = true, .hold_key = 7},
+                        other = {.safe_method = true, .hold_key = 8};
     struct belay_operation op;
     world_begin(&world);
     begin(&world, &op, &route, 0);
@@ -281,8 +285,10 @@ static void test_the_holds_by_key_are_bounded(void **state)
     for (uint64_t key = 1; key <= 100; key += 99) {
         struct belay_traits traits = {.safe_method = true, .hold_key = key};
         begin(&world, &op, &traits, 10);
-        if (key == 1) goes(&op, 10); /* it ended first, and made room */
-        else waits(&op, 10, 1100);
+        if (key == 1)
+            goes(&op, 10); /* it ended first, and made room */
+        else
+            waits(&op, 10, 1100);
         gone(&op, 10);
     }
     world_end(&world);
@@ -365,7 +371,8 @@ static void test_a_turn_past_the_deadline_is_refused_at_once(void **state)
 {
     (void)state;
     struct world world = world_with_quota(10);
-    world.policy.deadline_for = belay_span_ms(205); /* with 5 in reserve, 200 is too late by a hair */
+    world.policy.deadline_for =
+        belay_span_ms(205); /* with 5 in reserve, 200 is too late by a hair */
     struct belay_operation a, b;
     world_begin(&world);
     for (int i = 0; i < 2; i++) (void)one_call(&world, status(200), 0);
@@ -408,7 +415,8 @@ static void test_the_first_gate_that_says_no_names_the_reason(void **state)
     gone(&op, 0);
     gone(&blocker, 0);
 
-    begin(&world, &blocker, &get, 0); /* uses up the quota; its 429 holds the target; then it fails */
+    begin(&world, &blocker, &get,
+          0); /* uses up the quota; its 429 holds the target; then it fails */
     goes(&blocker, 0);
     begin(&world, &op, &get, 0);
     refused(&op, 0, BELAY_TERMINAL_QUOTA_EXCEEDED);
@@ -442,7 +450,8 @@ static void test_time_from_a_slower_thread_does_not_turn_the_target_back(void **
 
 /* ---- the budget's promise on virtual time ---- */
 
-static uint64_t retries_of(bool breaker, int64_t period_ms, int operations, int64_t span_ms, uint64_t *most_in_span)
+static uint64_t retries_of(bool breaker, int64_t period_ms, int operations, int64_t span_ms,
+                           uint64_t *most_in_span)
 {
     struct world world = world_of_defaults();
     world.policy.breaker.enabled = breaker;
@@ -511,7 +520,8 @@ int main(void)
         cmocka_unit_test(test_rate_limit_fields_lower_the_pace),
         cmocka_unit_test(test_the_first_gate_that_says_no_names_the_reason),
         cmocka_unit_test(test_time_from_a_slower_thread_does_not_turn_the_target_back),
-        ROW("H73 a thousand operations over a dead recipient", test_a_thousand_operations_over_a_dead_recipient),
+        ROW("H73 a thousand operations over a dead recipient",
+            test_a_thousand_operations_over_a_dead_recipient),
     };
     return cmocka_run_group_tests_name("call/target", tests, NULL, NULL);
 }

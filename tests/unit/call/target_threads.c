@@ -1,4 +1,5 @@
-/* target_threads.c: one target under several threads: limits hold, every queued caller is told, nothing is lost. */
+/* target_threads.c: one target under several threads: limits hold, every queued caller is told,
+ * nothing is lost. */
 #include "world.h"
 
 #include "seed.h"
@@ -39,11 +40,13 @@ static void wake(struct belay_waiter *waiter)
     (void)pthread_mutex_unlock(&bell->mutex);
 }
 
-/* Sleeps until this caller is told; if nobody ever tells it, the test hangs, and its time limit fails it. */
+/* Sleeps until this caller is told; if nobody ever tells it, the test hangs, and its time limit
+ * fails it. */
 static void await_wake(struct caller *caller, unsigned wakes_before)
 {
     (void)pthread_mutex_lock(&caller->bell->mutex);
-    while (caller->wakes == wakes_before) (void)pthread_cond_wait(&caller->bell->rung, &caller->bell->mutex);
+    while (caller->wakes == wakes_before)
+        (void)pthread_cond_wait(&caller->bell->rung, &caller->bell->mutex);
     (void)pthread_mutex_unlock(&caller->bell->mutex);
 }
 
@@ -75,12 +78,13 @@ static bool get_in(struct worker *worker, struct caller *caller)
 
 static void run_operation(struct worker *worker)
 {
-    struct caller *caller = malloc(sizeof *caller); /* freed at once: a late wake would be seen by the sanitizers */
+    struct caller *caller =
+        malloc(sizeof *caller); /* freed at once: a late wake would be seen by the sanitizers */
     CHECK(caller != NULL);
     caller->bell = &worker->bell;
     caller->wakes = 0;
-    belay_operation_init(&caller->op, &worker->world->policy, worker->world->target, &get, at(worker->now_ms),
-                         belay_instant_never(), wake);
+    belay_operation_init(&caller->op, &worker->world->policy, worker->world->target, &get,
+                         at(worker->now_ms), belay_instant_never(), wake);
     while (get_in(worker, caller)) {
         worker->operations += caller->op.attempts == 1;
         worker->retries += caller->op.attempts > 1;
@@ -88,8 +92,8 @@ static void run_operation(struct worker *worker)
         if (test_chance(&worker->rng, 30)) (void)sched_yield();
         if (test_chance(&worker->rng, 5)) break; /* cut off in the middle */
         struct belay_outcome outcome = status(test_chance(&worker->rng, 60) ? 503 : 200);
-        struct belay_verdict verdict =
-            belay_operation_record(&caller->op, &outcome, at(++worker->now_ms), rng_next(&worker->rng));
+        struct belay_verdict verdict = belay_operation_record(
+            &caller->op, &outcome, at(++worker->now_ms), rng_next(&worker->rng));
         if (verdict.decision != BELAY_DECISION_RETRY) break;
         worker->now_ms = belay_span_ceil_ms(belay_span_ns(verdict.retry_at.ns));
     }
@@ -140,7 +144,8 @@ static void test_several_threads_share_one_target(void **state)
     assert_int_equal(stats.attempts, attempts);
     assert_int_equal(stats.retries, retries);
     assert_int_equal(stats.operations, operations);
-    assert_true(retries > 0 && retries * 1000000 <= operations * RATIO_PPM + (uint64_t)BURST * 1000000);
+    assert_true(retries > 0 &&
+                retries * 1000000 <= operations * RATIO_PPM + (uint64_t)BURST * 1000000);
     assert_true(stats.in_flight_peak <= SLOTS);
     assert_int_equal(stats.in_flight, 0);
     assert_int_equal(stats.waiting, 0);

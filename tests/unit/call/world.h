@@ -10,7 +10,10 @@
 #include <stdlib.h>
 
 /* A test named after a row of the conformance cases. */
-#define ROW(name, function) {name, function, NULL, NULL, NULL}
+#define ROW(name, function)                                                                        \
+    {                                                                                              \
+        name, function, NULL, NULL, NULL                                                           \
+    }
 
 struct world {
     struct belay_policy policy;
@@ -72,8 +75,8 @@ static inline struct belay_target_stats world_stats(struct world *world)
     return stats;
 }
 
-static inline void begin(struct world *world, struct belay_operation *op, const struct belay_traits *traits,
-                         int64_t now_ms)
+static inline void begin(struct world *world, struct belay_operation *op,
+                         const struct belay_traits *traits, int64_t now_ms)
 {
     struct belay_instant deadline_at = belay_instant_add(at(now_ms), world->policy.deadline_for);
     belay_operation_init(op, &world->policy, world->target, traits, at(now_ms), deadline_at, NULL);
@@ -86,8 +89,10 @@ static inline struct belay_outcome status(int code)
 
 static inline struct belay_outcome hinted(int code, int64_t retry_after_ms)
 {
-    return (struct belay_outcome){
-        .status = code, .sent = BELAY_ANSWERED, .has_retry_after = true, .retry_after_ms = retry_after_ms};
+    return (struct belay_outcome){.status = code,
+                                  .sent = BELAY_ANSWERED,
+                                  .has_retry_after = true,
+                                  .retry_after_ms = retry_after_ms};
 }
 
 static inline struct belay_outcome error(enum belay_error_class error_class, enum belay_sent sent)
@@ -95,13 +100,15 @@ static inline struct belay_outcome error(enum belay_error_class error_class, enu
     return (struct belay_outcome){.error = error_class, .phase = BELAY_PHASE_HEADERS, .sent = sent};
 }
 
-static inline struct belay_verdict record(struct belay_operation *op, struct belay_outcome outcome, int64_t now_ms)
+static inline struct belay_verdict record(struct belay_operation *op, struct belay_outcome outcome,
+                                          int64_t now_ms)
 {
     return belay_operation_record(op, &outcome, at(now_ms), 0);
 }
 
 /* One whole operation of one attempt; returns what its attempt was decided to be. */
-static inline enum belay_decision one_call(struct world *world, struct belay_outcome outcome, int64_t now_ms)
+static inline enum belay_decision one_call(struct world *world, struct belay_outcome outcome,
+                                           int64_t now_ms)
 {
     struct belay_operation op;
     begin(world, &op, &get, now_ms);
@@ -111,7 +118,8 @@ static inline enum belay_decision one_call(struct world *world, struct belay_out
     return decision;
 }
 
-static inline void admitted(struct belay_operation *op, int64_t now_ms, uint32_t attempt, int64_t remaining_ms)
+static inline void admitted(struct belay_operation *op, int64_t now_ms, uint32_t attempt,
+                            int64_t remaining_ms)
 {
     struct belay_admission admission = belay_operation_admit(op, at(now_ms));
     assert_int_equal(admission.kind, BELAY_ADMITTED);
@@ -126,17 +134,21 @@ static inline void refused(struct belay_operation *op, int64_t now_ms, enum bela
     assert_string_equal(belay_terminal_name(admission.terminal), belay_terminal_name(terminal));
 }
 
-static inline void decided(struct belay_verdict verdict, enum belay_decision decision, enum belay_reason reason)
+static inline void decided(struct belay_verdict verdict, enum belay_decision decision,
+                           enum belay_reason reason)
 {
     assert_string_equal(belay_decision_name(verdict.decision), belay_decision_name(decision));
     assert_string_equal(belay_reason_name(verdict.reason), belay_reason_name(reason));
 }
 
-static inline void ended(struct belay_operation *op, int64_t now_ms, const char *word, uint32_t attempts)
+static inline void ended(struct belay_operation *op, int64_t now_ms, const char *word,
+                         uint32_t attempts)
 {
     struct belay_ending ending = belay_operation_finish(op, at(now_ms));
-    if (word) assert_string_equal(ending.word, word);
-    else assert_null(ending.word);
+    if (word)
+        assert_string_equal(ending.word, word);
+    else
+        assert_null(ending.word);
     assert_int_equal(ending.status > 0, word == NULL);
     assert_int_equal(ending.attempts, attempts);
 }

@@ -1,4 +1,5 @@
-/* client.c: the pool of connections: what is reused, what is given up, and what an attempt is told of its way. */
+/* client.c: the pool of connections: what is reused, what is given up, and what an attempt is told
+ * of its way. */
 #include "test.h"
 
 #include "client/client.h"
@@ -48,7 +49,8 @@ static bool on_body(struct client_call *call, struct belay_slice piece)
 {
     struct caller *caller = CONTAINER_OF(call, struct caller, call);
     size_t room = sizeof caller->body - 1 - (caller->body_bytes < 255 ? caller->body_bytes : 255);
-    memcpy(caller->body + sizeof caller->body - 1 - room, piece.data, piece.length < room ? piece.length : room);
+    memcpy(caller->body + sizeof caller->body - 1 - room, piece.data,
+           piece.length < room ? piece.length : room);
     caller->body_bytes += piece.length;
     return caller->pause_at == 0 || caller->body_bytes < caller->pause_at;
 }
@@ -80,7 +82,8 @@ static void scene_named(struct scene *scene, const char *host)
     memset(scene, 0, sizeof *scene);
     scene->rt = rt_create(7);
     peer_start(&scene->peer, scene->rt, PORT);
-    struct client_limits limits = {.http1 = http1_limits_default(), .idle_for = belay_span_ms(4000), .idle_max = 3};
+    struct client_limits limits = {
+        .http1 = http1_limits_default(), .idle_for = belay_span_ms(4000), .idle_max = 3};
     scene->client = client_create(scene->rt, &limits, belay_slice_z(host), PORT);
     scene->options = (struct client_options){.connect_for = belay_span_ms(300),
                                              .silence_for = belay_span_ms(5000),
@@ -119,13 +122,15 @@ static void pass(struct scene *scene, int64_t span_ms)
     rt_timer_disarm(scene->rt, &timer);
 }
 
-static struct caller *start_with(struct scene *scene, const char *head, const char *body, bool body_ends)
+static struct caller *start_with(struct scene *scene, const char *head, const char *body,
+                                 bool body_ends)
 {
     struct caller *caller = &scene->callers[scene->count++];
     caller->scene = scene;
-    client_call_start(scene->client, &caller->call, &EVENTS, &scene->options, belay_slice_z(head), belay_slice_z(body),
-                      body_ends);
-    assert_int_equal(caller->heads + caller->ends + caller->failures + caller->writables, 0); /* only from the loop */
+    client_call_start(scene->client, &caller->call, &EVENTS, &scene->options, belay_slice_z(head),
+                      belay_slice_z(body), body_ends);
+    assert_int_equal(caller->heads + caller->ends + caller->failures + caller->writables,
+                     0); /* only from the loop */
     return caller;
 }
 
@@ -149,11 +154,13 @@ static struct client_stats stats(const struct scene *scene)
     return out;
 }
 
-static void assert_failed(const struct caller *caller, enum belay_error_class error, enum belay_phase phase)
+static void assert_failed(const struct caller *caller, enum belay_error_class error,
+                          enum belay_phase phase)
 {
     assert_int_equal(caller->failures, 1);
     assert_int_equal(caller->ends, 0);
-    assert_string_equal(belay_error_class_name(caller->failure.error), belay_error_class_name(error));
+    assert_string_equal(belay_error_class_name(caller->failure.error),
+                        belay_error_class_name(error));
     assert_string_equal(belay_phase_name(caller->failure.phase), belay_phase_name(phase));
 }
 
@@ -194,7 +201,8 @@ static void the_latest_used_goes_first_and_few_are_kept(void **state)
     assert_int_equal(scene.peer.accepted, 5);
     assert_int_equal(stats(&scene).idle, 3); /* idle_max */
     assert_int_equal(stats(&scene).open, 3);
-    for (int i = 0; i < 3; i++) { /* one is enough for calls one after the other: the others grow old */
+    for (int i = 0; i < 3;
+         i++) { /* one is enough for calls one after the other: the others grow old */
         pass(&scene, 1500);
         assert_answered(call(&scene), 200, "ok");
     }
@@ -225,16 +233,19 @@ static void what_ends_a_connection(void **state)
         enum belay_method method;
         enum peer_then then;
     } rows[] = {
-        {"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok", "ok", BELAY_METHOD_GET, PEER_KEEP},
+        {"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok", "ok",
+         BELAY_METHOD_GET, PEER_KEEP},
         {"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", "ok", BELAY_METHOD_GET, PEER_KEEP},
         {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokEVIL", "ok", BELAY_METHOD_GET, PEER_KEEP},
-        {"HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", "ok",
-         BELAY_METHOD_GET, PEER_KEEP},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: "
+         "chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+         "ok", BELAY_METHOD_GET, PEER_KEEP},
         {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", "", BELAY_METHOD_HEAD, PEER_KEEP},
         {"HTTP/1.1 204 No Content\r\n\r\nbody", "", BELAY_METHOD_GET, PEER_KEEP},
         {"HTTP/1.1 200 OK\r\n\r\nup to the close", "up to the close", BELAY_METHOD_GET, PEER_CLOSE},
-        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", "ok",
-         BELAY_METHOD_GET, PEER_KEEP},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\nHTTP/1.1 200 "
+         "OK\r\n\r\n",
+         "ok", BELAY_METHOD_GET, PEER_KEEP},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct scene scene;
@@ -324,10 +335,11 @@ static void one_that_takes_no_byte_is_no_attempt(void **state)
 static void a_request_that_took_the_bytes_and_lost_them_is_stale(void **state)
 {
     (void)state;
-    static const struct peer_reply script[] = {{.bytes = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"},
-                                               {.bytes = KEEP_SILENT, .then = PEER_CLOSE},
-                                               {.bytes = KEEP_SILENT, .then = PEER_RESET},
-                                               {.bytes = "H", .then = PEER_RESET, .then_ms = 1}};
+    static const struct peer_reply script[] = {
+        {.bytes = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"},
+        {.bytes = KEEP_SILENT, .then = PEER_CLOSE},
+        {.bytes = KEEP_SILENT, .then = PEER_RESET},
+        {.bytes = "H", .then = PEER_RESET, .then_ms = 1}};
     for (size_t i = 1; i < 4; i++) {
         struct scene scene;
         scene_init(&scene);
@@ -390,12 +402,14 @@ static void no_descriptor_is_left(void **state)
     scene_deinit(&scene);
 }
 
-static void set_name(struct scene *scene, int64_t takes_ms, size_t count, enum belay_error_class error)
+static void set_name(struct scene *scene, int64_t takes_ms, size_t count,
+                     enum belay_error_class error)
 {
     struct sim_name name = {.host = "orders.test", .takes = belay_span_ms(takes_ms)};
     name.result = (struct rt_resolved){.error = error, .count = count, .ttl = belay_span_ms(10000)};
     for (size_t i = 0; i < count; i++) { /* only the last of them has a listener */
-        name.result.addrs[i] = (struct rt_addr){.family = 4, .ip = {127, 0, 0, (uint8_t)(count - i)}};
+        name.result.addrs[i] =
+            (struct rt_addr){.family = 4, .ip = {127, 0, 0, (uint8_t)(count - i)}};
     }
     sim_name_set(scene->rt, &name);
 }
@@ -437,7 +451,8 @@ static void silence_is_measured_from_the_last_byte(void **state)
     (void)state;
     struct scene scene;
     scene_init(&scene);
-    PEER_SAYS(&scene.peer, {.bytes = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok", .after_ms = 4000});
+    PEER_SAYS(&scene.peer,
+              {.bytes = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok", .after_ms = 4000});
     struct caller *caller = start(&scene);
     struct caller *other = NULL;
     pass(&scene, 2000);
@@ -459,7 +474,8 @@ static void dripping_is_not_silence(void **state)
     (void)state;
     struct scene scene;
     scene_init(&scene);
-    PEER_SAYS(&scene.peer, {.bytes = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndrip", .drip_ms = 4900});
+    PEER_SAYS(&scene.peer,
+              {.bytes = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndrip", .drip_ms = 4900});
     struct caller *caller = start(&scene);
     pass(&scene, 4900 * 50);
     assert_answered(caller, 200, "drip");
@@ -479,14 +495,16 @@ static void what_is_no_answer(void **state)
         {"HTTP/1.1 99 X\r\n\r\n", BELAY_ERROR_PROTOCOL, BELAY_PHASE_HEADERS, PEER_KEEP},
         {"HTTP/3 200\r\n\r\n", BELAY_ERROR_PROTOCOL, BELAY_PHASE_HEADERS, PEER_KEEP},
         {"garbage\r\n\r\n", BELAY_ERROR_PROTOCOL, BELAY_PHASE_HEADERS, PEER_KEEP},
-        {"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", BELAY_ERROR_PROTOCOL,
-         BELAY_PHASE_HEADERS, PEER_KEEP},
-        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", BELAY_ERROR_PROTOCOL, BELAY_PHASE_BODY,
-         PEER_KEEP},
-        {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel", BELAY_ERROR_CLOSED, BELAY_PHASE_BODY, PEER_CLOSE},
-        {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel", BELAY_ERROR_RESET, BELAY_PHASE_BODY, PEER_RESET},
-        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n", BELAY_ERROR_CLOSED, BELAY_PHASE_BODY,
+        {"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
+         BELAY_ERROR_PROTOCOL, BELAY_PHASE_HEADERS, PEER_KEEP},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", BELAY_ERROR_PROTOCOL,
+         BELAY_PHASE_BODY, PEER_KEEP},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel", BELAY_ERROR_CLOSED, BELAY_PHASE_BODY,
          PEER_CLOSE},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel", BELAY_ERROR_RESET, BELAY_PHASE_BODY,
+         PEER_RESET},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n", BELAY_ERROR_CLOSED,
+         BELAY_PHASE_BODY, PEER_CLOSE},
         {"HTTP/1.1 200 OK\r\n\r\nup to", BELAY_ERROR_RESET, BELAY_PHASE_BODY, PEER_RESET},
         {"HTTP/1.1 200 OK\r\nConte", BELAY_ERROR_CLOSED, BELAY_PHASE_HEADERS, PEER_CLOSE},
         {"", BELAY_ERROR_CLOSED, BELAY_PHASE_HEADERS, PEER_CLOSE},
@@ -523,8 +541,10 @@ static void interim_answers_are_dropped_up_to_a_number(void **state)
         struct peer_reply reply = {.bytes = bytes};
         scene.peer.script = &reply;
         struct caller *caller = call(&scene);
-        if (count <= 16) assert_answered(caller, 200, "ok");
-        else assert_failed(caller, BELAY_ERROR_PROTOCOL, BELAY_PHASE_HEADERS);
+        if (count <= 16)
+            assert_answered(caller, 200, "ok");
+        else
+            assert_failed(caller, BELAY_ERROR_PROTOCOL, BELAY_PHASE_HEADERS);
         scene_deinit(&scene);
     }
 }
@@ -538,7 +558,8 @@ static void a_cancelled_call_is_heard_of_no_more(void **state)
     for (size_t i = 0; i < 4; i++) {
         struct scene scene;
         scene_init(&scene);
-        PEER_SAYS(&scene.peer, {.bytes = "HTTP/1.1 200 OK\r\nContent-Length: 60\r\n\r\nok", .after_ms = 50});
+        PEER_SAYS(&scene.peer,
+                  {.bytes = "HTTP/1.1 200 OK\r\nContent-Length: 60\r\n\r\nok", .after_ms = 50});
         struct caller *caller = start(&scene);
         pass(&scene, moments_ms[i]);
         client_call_cancel(&caller->call);
@@ -555,9 +576,8 @@ static void a_pause_stops_the_bytes_and_the_clock(void **state)
     (void)state;
     struct scene scene;
     scene_init(&scene);
-    PEER_SAYS(&scene.peer,
-              {.bytes = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-                        "2\r\nab\r\n2\r\ncd\r\n2\r\nef\r\n0\r\n\r\n"});
+    PEER_SAYS(&scene.peer, {.bytes = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                                     "2\r\nab\r\n2\r\ncd\r\n2\r\nef\r\n0\r\n\r\n"});
     struct caller *caller = start(&scene);
     caller->pause_at = 2;
     pass(&scene, 60000);
@@ -623,7 +643,8 @@ static void an_early_answer_is_given_and_ends_the_connection(void **state)
     (void)state;
     struct scene scene;
     scene_init(&scene);
-    PEER_SAYS(&scene.peer, {.bytes = "HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno", .at_head = true});
+    PEER_SAYS(&scene.peer,
+              {.bytes = "HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno", .at_head = true});
     static const char head[] = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n";
     struct caller *caller = start_with(&scene, head, "abc", false);
     pass(&scene, 10);
@@ -642,8 +663,10 @@ static void any_cut_of_the_bytes_gives_the_same(void **state)
         link.short_read = link.short_write = 700;
         link.spurious = 300;
         sim_link_set(scene.rt, NULL, &link);
-        PEER_SAYS(&scene.peer, {.bytes = "HTTP/1.1 100 C\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-                                         "2;x\r\nab\r\n3\r\ncde\r\n0\r\nT: u\r\n\r\n"});
+        PEER_SAYS(&scene.peer,
+                  {.bytes =
+                       "HTTP/1.1 100 C\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                       "2;x\r\nab\r\n3\r\ncde\r\n0\r\nT: u\r\n\r\n"});
         for (uint64_t skip = 0; skip < seed; skip++) (void)sim_luck(scene.rt, 2);
         for (int i = 0; i < 3; i++) {
             assert_answered(call(&scene), 200, "abcde");

@@ -59,15 +59,18 @@ static void flush(struct peer_conn *conn)
     }
     bool more = buf_length(&conn->out) > 0, dripping = conn->reply->drip_ms > 0;
     rt_conn_interest(conn->conn, (conn->deaf ? 0u : RT_READ) | (more && !dripping ? RT_WRITE : 0u));
-    if (more && dripping) rt_timer_arm(conn->peer->rt, &conn->timer, in_ms(conn, conn->reply->drip_ms));
+    if (more && dripping)
+        rt_timer_arm(conn->peer->rt, &conn->timer, in_ms(conn, conn->reply->drip_ms));
     if (!more && conn->replying) said(conn);
 }
 
 static void on_timer(struct rt_timer *timer)
 {
     struct peer_conn *conn = CONTAINER_OF(timer, struct peer_conn, timer);
-    if (conn->next == TO_LEAVE) leave(conn, conn->reply->then);
-    else flush(conn);
+    if (conn->next == TO_LEAVE)
+        leave(conn, conn->reply->then);
+    else
+        flush(conn);
 }
 
 static void answer(struct peer_conn *conn)
@@ -103,7 +106,8 @@ static bool take(struct peer_conn *conn)
     struct belay_slice in = buf_slice(&conn->in), piece = {0};
     size_t used = 0;
     if (!conn->head_read) {
-        enum http1_step step = http1_parse_request(&conn->scan, &limits, in, &conn->head, &used, &error);
+        enum http1_step step =
+            http1_parse_request(&conn->scan, &limits, in, &conn->head, &used, &error);
         CHECK(step != HTTP1_BAD); /* what is forwarded is always well formed */
         if (step == HTTP1_MORE) return false;
         note(conn, belay_slice(in.data, used));
@@ -134,8 +138,10 @@ static void on_ready(void *owner, unsigned ready)
     CHECK(where);
     struct rt_io io = rt_conn_read(conn->conn, where, room);
     if (io.kind == RT_IO_END || io.kind == RT_IO_ERROR) {
-        if (io.kind == RT_IO_END) conn->peer->ended++;
-        else conn->peer->broken++;
+        if (io.kind == RT_IO_END)
+            conn->peer->ended++;
+        else
+            conn->peer->broken++;
         leave(conn, PEER_CLOSE);
         return;
     }
@@ -192,20 +198,23 @@ const char *peer_seen(struct peer *peer)
 unsigned peer_open(const struct peer *peer)
 {
     unsigned count = 0;
-    for (const struct list *node = peer->conns.next; node != &peer->conns; node = node->next) count++;
+    for (const struct list *node = peer->conns.next; node != &peer->conns; node = node->next)
+        count++;
     return count;
 }
 
 void peer_cut_all(struct peer *peer, enum peer_then how)
 {
-    while (!list_empty(&peer->conns)) leave(CONTAINER_OF(peer->conns.next, struct peer_conn, node), how);
+    while (!list_empty(&peer->conns))
+        leave(CONTAINER_OF(peer->conns.next, struct peer_conn, node), how);
 }
 
 void peer_blurt(struct peer *peer, const char *bytes)
 {
     for (struct list *node = peer->conns.next; node != &peer->conns; node = node->next) {
         struct belay_slice piece = belay_slice_z(bytes);
-        struct rt_io io = rt_conn_write(CONTAINER_OF(node, struct peer_conn, node)->conn, &piece, 1);
+        struct rt_io io =
+            rt_conn_write(CONTAINER_OF(node, struct peer_conn, node)->conn, &piece, 1);
         CHECK(io.kind == RT_IO_OK && io.count == piece.length);
     }
 }

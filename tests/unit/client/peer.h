@@ -1,4 +1,5 @@
-/* peer.h: a scripted origin in the simulated world: says the bytes of a test, notes all that it is sent. */
+/* peer.h: a scripted origin in the simulated world: says the bytes of a test, notes all that it is
+ * sent. */
 #ifndef TESTS_CLIENT_PEER_H
 #define TESTS_CLIENT_PEER_H
 
@@ -29,17 +30,17 @@ struct peer {
     const struct peer_reply *script;
     size_t script_count;
     struct list conns;
-    struct buf seen;         /* the requests as they came, each ended by "\n--\n" */
+    struct buf seen; /* the requests as they came, each ended by "\n--\n" */
     unsigned requests, accepted, ended, broken;
     enum peer_then on_accept; /* PEER_KEEP: serves it */
 };
 
 void peer_start(struct peer *peer, struct rt *rt, uint16_t port);
-#define PEER_SAYS(peer, ...) \
-    do { \
-        static const struct peer_reply says_[] = {__VA_ARGS__}; \
-        (peer)->script = says_; \
-        (peer)->script_count = sizeof says_ / sizeof says_[0]; \
+#define PEER_SAYS(peer, ...)                                                                       \
+    do {                                                                                           \
+        static const struct peer_reply says_[] = {__VA_ARGS__};                                    \
+        (peer)->script = says_;                                                                    \
+        (peer)->script_count = sizeof says_ / sizeof says_[0];                                     \
     } while (0)
 const char *peer_seen(struct peer *peer);
 unsigned peer_open(const struct peer *peer);

@@ -37,8 +37,10 @@ static void print_text(const char *text, FILE *out)
             fputc(' ', out);
         }
         for (int i = 0; i < length; i++) {
-            if (text[i] == '`') fputs(quoted ? "\\(rq" : "\\(lq", out);
-            else fputc(text[i], out);
+            if (text[i] == '`')
+                fputs(quoted ? "\\(rq" : "\\(lq", out);
+            else
+                fputc(text[i], out);
             if (text[i] == '`') quoted = !quoted;
         }
         column += length + 1;

@@ -12,7 +12,7 @@ struct mistake {
     const char *name, *text, *told; /* told: without `c.yaml:` in front of each line */
 };
 
-#define A64  "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define A64 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define A256 A64 A64 A64 A64
 
 /* The rest of a right configuration around the place of a mistake. */
@@ -21,12 +21,12 @@ struct mistake {
     "targets:\n"                                                                                   \
     "  t: { addresses: [127.0.0.1:9000] }\n"                                                       \
     "  u: { addresses: [127.0.0.1:9001] }\n"
-#define FILE_WITH(text)         text "\ntargets:\n  t: { addresses: [127.0.0.1:9000] }\n" LISTENERS
-#define POLICY(text)            FILE_WITH("defaults: { policy: { " text " } }")
-#define TARGET(text)            "targets:\n  t: { " text " }\n" LISTENERS
-#define LISTENER(text)          TARGETS "listeners:\n  - { " text " }\n"
+#define FILE_WITH(text) text "\ntargets:\n  t: { addresses: [127.0.0.1:9000] }\n" LISTENERS
+#define POLICY(text) FILE_WITH("defaults: { policy: { " text " } }")
+#define TARGET(text) "targets:\n  t: { " text " }\n" LISTENERS
+#define LISTENER(text) TARGETS "listeners:\n  - { " text " }\n"
 #define TWO_LISTENERS(one, two) TARGETS "listeners:\n  - { " one " }\n  - { " two " }\n"
-#define ROUTES(text)            LISTENER("listen: 127.0.0.1:8080, routes: [ " text " ]")
+#define ROUTES(text) LISTENER("listen: 127.0.0.1:8080, routes: [ " text " ]")
 
 /* Puts the file's name in front of each line. */
 static inline char *mistake_lines(const char *told)

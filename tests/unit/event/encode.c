@@ -18,8 +18,12 @@ static struct belay_attempt_event seed_attempt(void)
         .operation_id = belay_slice_z("op-42"),
         .method = belay_slice_z("GET"),
         .outcome = {.status = 503, .sent = BELAY_ANSWERED},
-        .verdict = {.decision = BELAY_DECISION_RETRY, .reason = BELAY_REASON_BACKOFF, .attempt = 2,
-                    .elapsed = belay_span_ms(80), .remaining = belay_span_ms(280), .wait = belay_span_ms(40),
+        .verdict = {.decision = BELAY_DECISION_RETRY,
+                    .reason = BELAY_REASON_BACKOFF,
+                    .attempt = 2,
+                    .elapsed = belay_span_ms(80),
+                    .remaining = belay_span_ms(280),
+                    .wait = belay_span_ms(40),
                     .wait_source = BELAY_WAIT_BACKOFF},
     };
 }
@@ -40,11 +44,13 @@ static void test_the_least_attempt(void **state)
 {
     (void)state;
     struct belay_attempt_event event = seed_attempt();
-    assert_string_equal(attempt(&event),
-                        "{\"v\":1,\"operationId\":\"op-42\",\"requestId\":\"op-42/attempt-2\",\"attempt\":2,"
-                        "\"method\":\"GET\",\"status\":503,\"errorClass\":null,\"sent\":\"answered\",\"elapsedMs\":80,"
-                        "\"remainingMs\":280,\"decision\":\"retry\",\"reason\":\"backoff\",\"waitMs\":40,"
-                        "\"waitSource\":\"backoff\"}\n");
+    assert_string_equal(
+        attempt(&event),
+        "{\"v\":1,\"operationId\":\"op-42\",\"requestId\":\"op-42/attempt-2\",\"attempt\":2,"
+        "\"method\":\"GET\",\"status\":503,\"errorClass\":null,\"sent\":\"answered\",\"elapsedMs\":"
+        "80,"
+        "\"remainingMs\":280,\"decision\":\"retry\",\"reason\":\"backoff\",\"waitMs\":40,"
+        "\"waitSource\":\"backoff\"}\n");
 }
 
 static void test_an_attempt_with_everything(void **state)
@@ -57,20 +63,23 @@ static void test_an_attempt_with_everything(void **state)
     event.endpoint = belay_slice_z("/orders/{id}");
     event.trace_id = belay_slice_z("4bf92f3577b34da6a3ce929d0e0e4736");
     event.span_id = belay_slice_z("00f067aa0ba902b7");
-    event.outcome = (struct belay_outcome){.error = BELAY_ERROR_CLOSED, .phase = BELAY_PHASE_HEADERS,
-                                           .sent = BELAY_SENT, .stale = true};
+    event.outcome = (struct belay_outcome){.error = BELAY_ERROR_CLOSED,
+                                           .phase = BELAY_PHASE_HEADERS,
+                                           .sent = BELAY_SENT,
+                                           .stale = true};
     event.verdict.reason = BELAY_REASON_STALE_CONNECTION;
     event.verdict.wait = belay_span_ms(0);
     event.verdict.wait_source = BELAY_WAIT_NONE;
     event.reused = true;
-    assert_string_equal(attempt(&event),
-                        "{\"v\":1,\"time\":\"2026-01-06T12:00:00.123Z\",\"operationId\":\"op-42\","
-                        "\"requestId\":\"op-42/attempt-2\",\"attempt\":2,\"method\":\"GET\",\"target\":\"orders\","
-                        "\"route\":\"/orders/{id}\",\"endpoint\":\"/orders/{id}\",\"status\":null,"
-                        "\"errorClass\":\"closed\",\"phase\":\"headers\",\"sent\":\"sent\",\"elapsedMs\":80,"
-                        "\"remainingMs\":280,\"decision\":\"retry\",\"reason\":\"stale_connection\",\"waitMs\":0,"
-                        "\"reused\":true,\"stale\":true,\"traceId\":\"4bf92f3577b34da6a3ce929d0e0e4736\","
-                        "\"spanId\":\"00f067aa0ba902b7\"}\n");
+    assert_string_equal(
+        attempt(&event),
+        "{\"v\":1,\"time\":\"2026-01-06T12:00:00.123Z\",\"operationId\":\"op-42\","
+        "\"requestId\":\"op-42/attempt-2\",\"attempt\":2,\"method\":\"GET\",\"target\":\"orders\","
+        "\"route\":\"/orders/{id}\",\"endpoint\":\"/orders/{id}\",\"status\":null,"
+        "\"errorClass\":\"closed\",\"phase\":\"headers\",\"sent\":\"sent\",\"elapsedMs\":80,"
+        "\"remainingMs\":280,\"decision\":\"retry\",\"reason\":\"stale_connection\",\"waitMs\":0,"
+        "\"reused\":true,\"stale\":true,\"traceId\":\"4bf92f3577b34da6a3ce929d0e0e4736\","
+        "\"spanId\":\"00f067aa0ba902b7\"}\n");
 }
 
 static void test_a_hint_is_shown_uncapped(void **state)
@@ -81,7 +90,8 @@ static void test_a_hint_is_shown_uncapped(void **state)
     event.outcome.retry_after_ms = INT64_C(9999999999000);
     event.verdict.decision = BELAY_DECISION_DEADLINE_EXCEEDED;
     event.verdict.reason = BELAY_REASON_NO_TIME;
-    assert_non_null(strstr(attempt(&event), "\"retryAfterMs\":9999999999000,\"decision\":\"deadline_exceeded\""));
+    assert_non_null(strstr(attempt(&event),
+                           "\"retryAfterMs\":9999999999000,\"decision\":\"deadline_exceeded\""));
     assert_null(strstr(room, "wait"));
     event.outcome.retry_after_ms = 0;
     assert_non_null(strstr(attempt(&event), "\"retryAfterMs\":0,"));
@@ -102,18 +112,25 @@ static void test_operation_records(void **state)
     struct belay_operation_event event = {
         .operation_id = belay_slice_z("op-43"),
         .method = belay_slice_z("POST"),
-        .ending = {.word = "check_state", .effect = BELAY_EFFECT_UNKNOWN, .attempts = 1, .elapsed = belay_span_ms(120)},
+        .ending = {.word = "check_state",
+                   .effect = BELAY_EFFECT_UNKNOWN,
+                   .attempts = 1,
+                   .elapsed = belay_span_ms(120)},
         .answer = 504,
         .fallback = belay_slice_z("stale"),
     };
-    assert_string_equal(operation(&event),
-                        "{\"v\":1,\"event\":\"operation\",\"operationId\":\"op-43\",\"method\":\"POST\","
-                        "\"result\":{\"status\":\"check_state\"},\"answer\":504,\"effect\":\"unknown\",\"attempts\":1,"
-                        "\"elapsedMs\":120,\"fallback\":\"stale\"}\n");
+    assert_string_equal(
+        operation(&event),
+        "{\"v\":1,\"event\":\"operation\",\"operationId\":\"op-43\",\"method\":\"POST\","
+        "\"result\":{\"status\":\"check_state\"},\"answer\":504,\"effect\":\"unknown\","
+        "\"attempts\":1,"
+        "\"elapsedMs\":120,\"fallback\":\"stale\"}\n");
     event = (struct belay_operation_event){
-        .operation_id = belay_slice_z("a"), .ending = {.status = 200, .effect = BELAY_EFFECT_NOT_A_WRITE}};
-    assert_string_equal(operation(&event), "{\"v\":1,\"event\":\"operation\",\"operationId\":\"a\","
-                                           "\"result\":{\"status\":200},\"attempts\":0,\"elapsedMs\":0}\n");
+        .operation_id = belay_slice_z("a"),
+        .ending = {.status = 200, .effect = BELAY_EFFECT_NOT_A_WRITE}};
+    assert_string_equal(operation(&event),
+                        "{\"v\":1,\"event\":\"operation\",\"operationId\":\"a\","
+                        "\"result\":{\"status\":200},\"attempts\":0,\"elapsedMs\":0}\n");
     event.ending.effect = BELAY_EFFECT_DONE;
     assert_non_null(strstr(operation(&event), "\"effect\":\"done\""));
     event.ending.effect = BELAY_EFFECT_NONE;
@@ -139,10 +156,12 @@ static void test_any_content_gives_one_bounded_line(void **state)
     for (uint64_t seed = 1; seed <= 3000; seed++) {
         struct rng rng;
         rng_seed(&rng, seed);
-        for (size_t i = 0; i < sizeof junk; i++) junk[i] = (char)(rng_next(&rng) >> (seed % 2 ? 56 : 59));
+        for (size_t i = 0; i < sizeof junk; i++)
+            junk[i] = (char)(rng_next(&rng) >> (seed % 2 ? 56 : 59));
         struct belay_attempt_event event = seed_attempt();
-        struct belay_slice *texts[] = {&event.operation_id, &event.method, &event.target, &event.route,
-                                       &event.endpoint, &event.trace_id, &event.span_id};
+        struct belay_slice *texts[] = {&event.operation_id, &event.method,   &event.target,
+                                       &event.route,        &event.endpoint, &event.trace_id,
+                                       &event.span_id};
         for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
             *texts[i] = belay_slice(junk + i, 1 + (size_t)rng_next(&rng) % (sizeof junk - i - 1));
         }
@@ -151,7 +170,8 @@ static void test_any_content_gives_one_bounded_line(void **state)
         event.outcome.retry_after_ms = INT64_MAX;
         event.outcome.phase = BELAY_PHASE_HEADERS;
         event.verdict.attempt = UINT32_MAX;
-        event.verdict.elapsed = event.verdict.remaining = event.verdict.wait = belay_span_ns(INT64_MAX);
+        event.verdict.elapsed = event.verdict.remaining = event.verdict.wait =
+            belay_span_ns(INT64_MAX);
         size_t length = belay_attempt_event_encode(&event, room, BELAY_EVENT_BYTES_MAX);
         assert_true(length > 0);
         assert_ptr_equal(memchr(room, '\n', length), room + length - 1);
@@ -169,7 +189,8 @@ static size_t value_bytes_max(const struct event_field *field)
     switch ((enum event_type)field->type) {
     case EVENT_TIME: return JSON_TIME_BYTES;
     case EVENT_TEXT: return field->bytes_max + (size_t)2;
-    case EVENT_REQUEST_ID: return field->bytes_max + (size_t)2 + sizeof "/attempt-" + JSON_NUMBER_BYTES_MAX;
+    case EVENT_REQUEST_ID:
+        return field->bytes_max + (size_t)2 + sizeof "/attempt-" + JSON_NUMBER_BYTES_MAX;
     case EVENT_RESULT: return sizeof "{\"status\":}" + EVENT_WORD_BYTES_MAX + 2;
     default: return EVENT_WORD_BYTES_MAX + 2;
     }
@@ -178,7 +199,8 @@ static size_t value_bytes_max(const struct event_field *field)
 static void test_no_record_can_outgrow_its_room(void **state)
 {
     (void)state;
-    const struct event_record *records[] = {&event_attempt_record, &event_operation_record, &event_lost_record};
+    const struct event_record *records[] = {&event_attempt_record, &event_operation_record,
+                                            &event_lost_record};
     for (size_t r = 0; r < 3; r++) {
         size_t bytes = sizeof "}\n" + JSON_SLACK_BYTES;
         for (size_t i = 0; i < records[r]->count; i++) {
@@ -205,7 +227,8 @@ static void test_words_are_as_short_as_promised(void **state)
 static void test_catalogue_keys_are_unique_and_well_formed(void **state)
 {
     (void)state;
-    const struct event_record *records[] = {&event_attempt_record, &event_operation_record, &event_lost_record};
+    const struct event_record *records[] = {&event_attempt_record, &event_operation_record,
+                                            &event_lost_record};
     for (size_t r = 0; r < 3; r++) {
         for (size_t i = 0; i < records[r]->count; i++) {
             const struct event_field *field = &records[r]->fields[i];

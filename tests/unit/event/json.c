@@ -1,4 +1,5 @@
-/* json.c: numbers, times and strings come out as RFC 8259 wants them, and never past their limit. */
+/* json.c: numbers, times and strings come out as RFC 8259 wants them, and never past their limit.
+ */
 #include "event/json.h"
 
 #include "test.h"
@@ -23,8 +24,9 @@ static const char *string(const char *text, size_t length, size_t bytes_max)
 static void test_numbers_are_those_of_printf(void **state)
 {
     (void)state;
-    int64_t values[] = {0, 1, 9, 10, 99, 100, 101, 999, 1000, 12345, INT64_C(9999999999000), INT64_MAX, -1, -100,
-                        INT64_MIN};
+    int64_t values[] = {
+        0,         1,  9,    10,       99, 100, 101, 999, 1000, 12345, INT64_C(9999999999000),
+        INT64_MAX, -1, -100, INT64_MIN};
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         char expected[32];
         snprintf(expected, sizeof expected, "%lld", (long long)values[i]);
@@ -35,7 +37,8 @@ static void test_numbers_are_those_of_printf(void **state)
 static void test_every_byte_alone_and_at_every_place(void **state)
 {
     (void)state;
-    static const char *const SHORT[32] = {[8] = "\\b", [9] = "\\t", [10] = "\\n", [12] = "\\f", [13] = "\\r"};
+    static const char *const SHORT[32] = {
+        [8] = "\\b", [9] = "\\t", [10] = "\\n", [12] = "\\f", [13] = "\\r"};
     for (int c = 0; c < 256; c++) {
         char shown[8];
         if (c < 0x20 && SHORT[c]) {
@@ -53,8 +56,8 @@ static void test_every_byte_alone_and_at_every_place(void **state)
             char text[20], expected[64];
             memset(text, 'a', sizeof text);
             text[at] = (char)c;
-            snprintf(expected, sizeof expected, "\"%.*s%s%.*s\"", (int)at, "aaaaaaaaaaaaaaaaaaaa", shown,
-                     (int)(19 - at), "aaaaaaaaaaaaaaaaaaaa");
+            snprintf(expected, sizeof expected, "\"%.*s%s%.*s\"", (int)at, "aaaaaaaaaaaaaaaaaaaa",
+                     shown, (int)(19 - at), "aaaaaaaaaaaaaaaaaaaa");
             assert_string_equal(string(text, sizeof text, 1000), expected);
         }
     }
@@ -63,7 +66,8 @@ static void test_every_byte_alone_and_at_every_place(void **state)
 static void test_well_formed_utf8_stays(void **state)
 {
     (void)state;
-    const char *texts[] = {"\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80", "\xef\xbf\xbf",
+    const char *texts[] = {"\xc2\x80",         "\xdf\xbf",         "\xe0\xa0\x80",
+                           "\xed\x9f\xbf",     "\xee\x80\x80",     "\xef\xbf\xbf",
                            "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf", "\xd0\xbf\xd1\x80\xd0\xb8"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         char expected[32];
@@ -76,8 +80,18 @@ static void test_well_formed_utf8_stays(void **state)
 static void test_malformed_utf8_is_replaced(void **state)
 {
     (void)state;
-    const char *texts[] = {"\xc0\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf",
-                           "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xc2", "\xe1\x80", "\xf1\x80\x80", "\x80", "\xff"};
+    const char *texts[] = {"\xc0\x80",
+                           "\xc1\xbf",
+                           "\xe0\x9f\xbf",
+                           "\xed\xa0\x80",
+                           "\xf0\x8f\xbf\xbf",
+                           "\xf4\x90\x80\x80",
+                           "\xf5\x80\x80\x80",
+                           "\xc2",
+                           "\xe1\x80",
+                           "\xf1\x80\x80",
+                           "\x80",
+                           "\xff"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         char expected[64] = "\"";
         for (size_t n = 0; n < strlen(texts[i]); n++) strcat(expected, "\xef\xbf\xbd");

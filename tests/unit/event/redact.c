@@ -69,7 +69,8 @@ static void check(const struct row *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         char room[EVENT_ENDPOINT_BYTES_MAX], text[EVENT_ENDPOINT_BYTES_MAX + 1] = "";
-        struct belay_slice got = event_endpoint(belay_slice_z(rows[i].path), belay_slice_z(""), room);
+        struct belay_slice got =
+            event_endpoint(belay_slice_z(rows[i].path), belay_slice_z(""), room);
         assert_true(got.length <= sizeof room);
         if (got.length) memcpy(text, got.data, got.length);
         assert_string_equal(text, rows[i].endpoint);
@@ -99,7 +100,8 @@ static void test_a_route_speaks_for_itself(void **state)
     (void)state;
     char room[EVENT_ENDPOINT_BYTES_MAX];
     struct belay_slice route = belay_slice_z("/orders/{id}");
-    struct belay_slice got = event_endpoint(belay_slice_z("/orders/ann@example.org?x=1"), route, room);
+    struct belay_slice got =
+        event_endpoint(belay_slice_z("/orders/ann@example.org?x=1"), route, room);
     assert_true(belay_slice_equal(got, route));
 }
 

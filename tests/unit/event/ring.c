@@ -1,4 +1,5 @@
-/* ring.c: every committed byte is read once and in order, whatever the sizes and whoever is faster. */
+/* ring.c: every committed byte is read once and in order, whatever the sizes and whoever is faster.
+ */
 #include "event/ring.h"
 
 #include "base/rng.h"
@@ -11,7 +12,8 @@
 
 enum { RECORD_MAX = 200, CAPACITY = 1024 };
 
-/* Record n is n % 150 + 1 bytes long, each of them n's low byte, so that a reader can check it alone. */
+/* Record n is n % 150 + 1 bytes long, each of them n's low byte, so that a reader can check it
+ * alone. */
 static size_t record_bytes(uint64_t n)
 {
     return (size_t)(n % 150) + 1;
@@ -67,10 +69,12 @@ static void test_random_turns_keep_order_and_bytes(void **state)
                 ring_drop(&ring, take);
             }
         }
-        for (struct belay_slice run; (run = ring_peek(&ring)).length > 0; ring_drop(&ring, run.length)) {
+        for (struct belay_slice run; (run = ring_peek(&ring)).length > 0;
+             ring_drop(&ring, run.length)) {
             check_bytes(&reader, run);
         }
-        if (reader.record != written || reader.into) fail_msg("seed %llu", (unsigned long long)seed);
+        if (reader.record != written || reader.into)
+            fail_msg("seed %llu", (unsigned long long)seed);
         assert_int_equal(ring_waiting(&ring), 0);
         ring_deinit(&ring);
     }

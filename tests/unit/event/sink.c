@@ -1,4 +1,5 @@
-/* sink.c: whole lines, in order, nothing lost without a line that says so: with a good file, a full one, none. */
+/* sink.c: whole lines, in order, nothing lost without a line that says so: with a good file, a full
+ * one, none. */
 #include "event/sink.h"
 
 #include "test.h"

@@ -1,4 +1,5 @@
-/* body.c: random contents in random chunks come out as they went in; limits; what follows an end or a fault. */
+/* body.c: random contents in random chunks come out as they went in; limits; what follows an end or
+ * a fault. */
 #include "base/rng.h"
 #include "support.h"
 
@@ -38,7 +39,8 @@ static void test_the_end_comes_with_the_last_piece(void **state)
     struct http1_error error;
     size_t used;
     http1_body_init(&body, &limits, HTTP1_CHUNKED, 0);
-    assert_int_equal(http1_body_step(&body, TEXT("3\r\nabc\r\n0\r\n\r\n"), &used, &piece, &error), HTTP1_DONE);
+    assert_int_equal(http1_body_step(&body, TEXT("3\r\nabc\r\n0\r\n\r\n"), &used, &piece, &error),
+                     HTTP1_DONE);
     assert_text(piece, "abc");
     assert_int_equal(used, 13);
     http1_body_init(&body, &limits, HTTP1_CHUNKED, 0);
@@ -89,8 +91,11 @@ static void test_trailer_limit(void **state)
     (void)state;
     struct http1_limits limits = http1_limits_default();
     limits.trailer_bytes_max = 20; /* with the empty line */
-    assert_int_equal(decode_with(&limits, HTTP1_CHUNKED, 0, TEXT("0\r\nA: 3456789012345\r\n\r\n"))->step, HTTP1_DONE);
-    struct decoded *decoded = decode_with(&limits, HTTP1_CHUNKED, 0, TEXT("0\r\nA: 34567890123456\r\n\r\n"));
+    assert_int_equal(
+        decode_with(&limits, HTTP1_CHUNKED, 0, TEXT("0\r\nA: 3456789012345\r\n\r\n"))->step,
+        HTTP1_DONE);
+    struct decoded *decoded =
+        decode_with(&limits, HTTP1_CHUNKED, 0, TEXT("0\r\nA: 34567890123456\r\n\r\n"));
     assert_broken(decoded, 431);
     assert_int_equal(decoded->error.offset, 3 + 20);
     static char text[70000];
@@ -106,11 +111,13 @@ static void test_chunk_line_limit(void **state)
     (void)state;
     struct http1_limits limits = http1_limits_default();
     limits.chunk_line_bytes_max = 4;
-    assert_int_equal(decode_with(&limits, HTTP1_CHUNKED, 0, TEXT("0;ab\r\n\r\n"))->step, HTTP1_DONE);
+    assert_int_equal(decode_with(&limits, HTTP1_CHUNKED, 0, TEXT("0;ab\r\n\r\n"))->step,
+                     HTTP1_DONE);
     assert_broken(decode_with(&limits, HTTP1_CHUNKED, 0, TEXT("0;abc\r\n\r\n")), 400);
     assert_broken(decode_with(&limits, HTTP1_CHUNKED, 0, TEXT("00000\r\n\r\n")), 400);
     assert_broken(decode_with(&limits, HTTP1_CHUNKED, 0, TEXT("0    ;\r\n\r\n")), 400);
-    struct decoded *decoded = decode_with(&limits, HTTP1_CHUNKED, 0, TEXT("1;ab\r\nx\r\n1;cd\r\ny\r\n0\r\n\r\n"));
+    struct decoded *decoded =
+        decode_with(&limits, HTTP1_CHUNKED, 0, TEXT("1;ab\r\nx\r\n1;cd\r\ny\r\n0\r\n\r\n"));
     assert_int_equal(decoded->step, HTTP1_DONE); /* each line by itself */
 }
 

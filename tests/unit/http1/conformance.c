@@ -1,4 +1,5 @@
-/* conformance.c: the rows of tests/conformance/http1.tsv that parsing answers, and the kind that each stands for. */
+/* conformance.c: the rows of tests/conformance/http1.tsv that parsing answers, and the kind that
+ * each stands for. */
 #include "http1/chars.h"
 #include "support.h"
 
@@ -27,21 +28,33 @@ static struct belay_slice with_text(const char *prefix, const char *middle, cons
 static void h1(void **state)
 {
     (void)state;
-    assert_refused(request(TEXT(POST "Content-Length: 6\r\nTransfer-Encoding: chunked" END "0" END "GET /2 HTTP/1.1"
-                                     END)), 400);
+    assert_refused(request(TEXT(POST "Content-Length: 6\r\nTransfer-Encoding: chunked" END "0" END
+                                     "GET /2 HTTP/1.1" END)),
+                   400);
     assert_refused(request(TEXT(POST "Transfer-Encoding: chunked\r\nContent-Length: 6" END)), 400);
-    assert_refused(request(TEXT(POST "transfer-encoding:CHUNKED\r\nX: y\r\ncontent-length:0" END)), 400);
-    assert_refused(request(TEXT(POST "Connection: Content-Length\r\nContent-Length: 6\r\nTransfer-Encoding: chunked"
-                                     END)), 400);
+    assert_refused(request(TEXT(POST "transfer-encoding:CHUNKED\r\nX: y\r\ncontent-length:0" END)),
+                   400);
+    assert_refused(
+        request(TEXT(
+            POST
+            "Connection: Content-Length\r\nContent-Length: 6\r\nTransfer-Encoding: chunked" END)),
+        400);
     assert_refused(request(TEXT(POST "Connection: Transfer-Encoding\r\nContent-Length: 6\r\n"
-                                     "Transfer-Encoding: chunked" END)), 400);
+                                     "Transfer-Encoding: chunked" END)),
+                   400);
 }
 
 static void h2(void **state)
 {
     (void)state;
-    static const char *const lengths[] = {"5\r\nContent-Length: 6", "6\r\nX: y\r\ncontent-length: 5",
-                                          "5\r\nContent-Length: 5", "5, 5", "5,5", "5, 6", "5,", ",5",
+    static const char *const lengths[] = {"5\r\nContent-Length: 6",
+                                          "6\r\nX: y\r\ncontent-length: 5",
+                                          "5\r\nContent-Length: 5",
+                                          "5, 5",
+                                          "5,5",
+                                          "5, 6",
+                                          "5,",
+                                          ",5",
                                           "5\r\nContent-Length:"};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         assert_refused(request(with_text(POST "Content-Length: ", lengths[i], END)), 400);
@@ -52,13 +65,14 @@ static void h2(void **state)
 static void h4(void **state)
 {
     (void)state;
-    static const char *const lengths[] = {"+2", "-1", "0x2", "1_0", "", "2 3", " ", "2.0", "2e0", "\t", "-0",
-                                          "+0", "0b1",
-                                          "2\t2", "\"2\"", "2;", "a", "0x", "\xb2", "1'0", "NaN"};
+    static const char *const lengths[] = {"+2",    "-1",  "0x2", "1_0", "",     "2 3", " ",
+                                          "2.0",   "2e0", "\t",  "-0",  "+0",   "0b1", "2\t2",
+                                          "\"2\"", "2;",  "a",   "0x",  "\xb2", "1'0", "NaN"};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         assert_refused(request(with_text(POST "Content-Length: ", lengths[i], END)), 400);
         assert_refused(response(with_text(OK "Content-Length: ", lengths[i], END)), 502);
-        assert_refused(response_to(BELAY_METHOD_HEAD, with_text(OK "Content-Length: ", lengths[i], END)), 502);
+        assert_refused(
+            response_to(BELAY_METHOD_HEAD, with_text(OK "Content-Length: ", lengths[i], END)), 502);
     }
     for (int c = 0; c < 256; c++) {
         bool blank = c == ' ' || c == '\t';
@@ -83,9 +97,10 @@ static void h4(void **state)
 static void h6(void **state)
 {
     (void)state;
-    static const char *const lengths[] = {"18446744073709551618", "18446744073709551616", "18446744073709551615",
-                                          "9223372036854775808", "36893488147419103234",
-                                          "99999999999999999999999999999999999999999999999999"};
+    static const char *const lengths[] = {
+        "18446744073709551618", "18446744073709551616",
+        "18446744073709551615", "9223372036854775808",
+        "36893488147419103234", "99999999999999999999999999999999999999999999999999"};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         assert_refused(request(with_text(POST "Content-Length: ", lengths[i], END)), 400);
         assert_refused(response(with_text(OK "Content-Length: ", lengths[i], END)), 502);
@@ -109,19 +124,39 @@ static void h7(void **state)
 static void h8(void **state)
 {
     (void)state;
-    static const char *const values[] = {
-        "xchunked", ",chunked", "chunked,chunked", "chunked\r\nTransfer-Encoding: chunked", "chunked, gzip",
-        "chunked,",
-        "gzip\r\nTransfer-Encoding: chunked", "chunked;q=1", "\"chunked\"", "chunked chunked", "", ",", "identity",
-        "identity, identity", "chunke", "chunkedx", "chunked, identity", "chunked\xa0", "chu\tnked", "x chunked",
-        "gzip", "gzip, chunked, chunked", "ch\xc3\xbcnked", "[chunked]", "gzip;, chunked"};
+    static const char *const values[] = {"xchunked",
+                                         ",chunked",
+                                         "chunked,chunked",
+                                         "chunked\r\nTransfer-Encoding: chunked",
+                                         "chunked, gzip",
+                                         "chunked,",
+                                         "gzip\r\nTransfer-Encoding: chunked",
+                                         "chunked;q=1",
+                                         "\"chunked\"",
+                                         "chunked chunked",
+                                         "",
+                                         ",",
+                                         "identity",
+                                         "identity, identity",
+                                         "chunke",
+                                         "chunkedx",
+                                         "chunked, identity",
+                                         "chunked\xa0",
+                                         "chu\tnked",
+                                         "x chunked",
+                                         "gzip",
+                                         "gzip, chunked, chunked",
+                                         "ch\xc3\xbcnked",
+                                         "[chunked]",
+                                         "gzip;, chunked"};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         assert_refused(request(with_text(POST "Transfer-Encoding: ", values[i], END)), 400);
         assert_refused(response(with_text(OK "Transfer-Encoding: ", values[i], END)), 502);
     }
     for (int c = 0; c < 256; c++) { /* every byte on either side */
         bool blank = c == ' ' || c == '\t';
-        struct parsed before = request(with_byte(POST "Transfer-Encoding:", (char)c, "chunked" END));
+        struct parsed before =
+            request(with_byte(POST "Transfer-Encoding:", (char)c, "chunked" END));
         struct parsed after = request(with_byte(POST "Transfer-Encoding: chunked", (char)c, END));
         if (blank) {
             assert_accepted(before);
@@ -131,15 +166,18 @@ static void h8(void **state)
             assert_refused(after, 400);
         }
     }
-    assert_refused(request(TEXT("POST /a HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked" END)), 400);
+    assert_refused(request(TEXT("POST /a HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked" END)),
+                   400);
     assert_refused(response(TEXT("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked" END)), 502);
-    assert_int_equal(request(TEXT(POST "TRANSFER-ENCODING: cHuNkEd" END)).head.framing, HTTP1_CHUNKED);
+    assert_int_equal(request(TEXT(POST "TRANSFER-ENCODING: cHuNkEd" END)).head.framing,
+                     HTTP1_CHUNKED);
 }
 
 static void h10(void **state)
 {
     (void)state;
-    static const char *const values[] = {"gzip, chunked", "gzip,chunked", "deflate , chunked", "gzip, br, Chunked",
+    static const char *const values[] = {"gzip, chunked",     "gzip,chunked",
+                                         "deflate , chunked", "gzip, br, Chunked",
                                          "identity, chunked", ", gzip, chunked"};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         assert_refused(request(with_text(POST "Transfer-Encoding: ", values[i], END)), 501);
@@ -150,19 +188,20 @@ static void h10(void **state)
 static void h12(void **state)
 {
     (void)state;
-    static const char *const sizes[] = {"0x2", " 2", "-1", "+2", "2_0", "", "2 ", "2\t", "\t2", "g", "2g", "2,",
-                                        "\"2\"",
-                                        "2 2", "0X2", "2h", "x2", "2.0", ";a", " ;a"};
+    static const char *const sizes[] = {"0x2", " 2",  "-1", "+2",  "2_0", "",      "2 ",
+                                        "2\t", "\t2", "g",  "2g",  "2,",  "\"2\"", "2 2",
+                                        "0X2", "2h",  "x2", "2.0", ";a",  " ;a"};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         assert_broken(chunks(with_text("", sizes[i], "\r\nab\r\n0" END)), 400);
     }
     for (int c = 0; c < 256; c++) { /* every byte as the size, and behind it */
         bool hex = char_hex((char)c) >= 0;
         if (!hex) assert_broken(chunks(with_byte("", (char)c, "2\r\nab\r\n0" END)), 400);
-        if (!hex && c != ';') assert_broken(chunks(with_byte("2", (char)c, "\r\nab\r\n0" END)), 400);
+        if (!hex && c != ';')
+            assert_broken(chunks(with_byte("2", (char)c, "\r\nab\r\n0" END)), 400);
     }
-    static const char *const good[] = {"2", "02", "0000000000000002", "2;", "2;a=b", "2 ; a", "2\t;a=\"b c\"",
-                                       "2;\xff"};
+    static const char *const good[] = {"2",     "02",    "0000000000000002", "2;",
+                                       "2;a=b", "2 ; a", "2\t;a=\"b c\"",    "2;\xff"};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         struct decoded *decoded = chunks(with_text("", good[i], "\r\nab\r\n0" END));
         assert_int_equal(decoded->step, HTTP1_DONE);
@@ -177,9 +216,10 @@ static void h12(void **state)
 static void h14(void **state)
 {
     (void)state;
-    static const char *const sizes[] = {"10000000000000002", "ffffffffffffffff", "8000000000000000",
-                                        "FFFFFFFFFFFFFFFE",
-                                        "00000000000000002", "fffffffffffffffffffffffffffffff2", "10000000000000000"};
+    static const char *const sizes[] = {"10000000000000002", "ffffffffffffffff",
+                                        "8000000000000000",  "FFFFFFFFFFFFFFFE",
+                                        "00000000000000002", "fffffffffffffffffffffffffffffff2",
+                                        "10000000000000000"};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         assert_broken(chunks(with_text("", sizes[i], "\r\nab\r\n0" END)), 400);
     }
@@ -206,7 +246,8 @@ static void h16(void **state)
     assert_broken(chunks(belay_slice(text, 65536)), 400);
     /* 256 bytes are the limit, and enough. */
     memcpy(text + 256, "\r\nab\r\n0" END, sizeof "\r\nab\r\n0" END - 1);
-    assert_int_equal(chunks(belay_slice(text, 256 + sizeof "\r\nab\r\n0" END - 1))->step, HTTP1_DONE);
+    assert_int_equal(chunks(belay_slice(text, 256 + sizeof "\r\nab\r\n0" END - 1))->step,
+                     HTTP1_DONE);
     memset(text + 256, 'x', 64);
     memcpy(text + 257, "\r\nab\r\n0" END, sizeof "\r\nab\r\n0" END - 1);
     struct decoded *one_more = chunks(belay_slice(text, 257 + sizeof "\r\nab\r\n0" END - 1));
@@ -217,11 +258,17 @@ static void h16(void **state)
 static void h17(void **state)
 {
     (void)state;
-    static const char *const bodies[] = {"2\nab\r\n0\r\n\r\n", "2\r\nab\n0\r\n\r\n", "2\r\nab\r\n0\n\r\n",
+    static const char *const bodies[] = {"2\nab\r\n0\r\n\r\n",
+                                         "2\r\nab\n0\r\n\r\n",
+                                         "2\r\nab\r\n0\n\r\n",
                                          "2\r\nab\r\n0\r\n\n",
-                                         "2\r\nab\r\n0\r\nA: b\n\r\n", "2;a\nab\r\n0\r\n\r\n", "2\nab\n0\n\n",
+                                         "2\r\nab\r\n0\r\nA: b\n\r\n",
+                                         "2;a\nab\r\n0\r\n\r\n",
+                                         "2\nab\n0\n\n",
                                          "2\rab\r0\r\r",
-                                         "2\r\nabc\r\n0\r\n\r\n", "2\r\nab0\r\n\r\n", "2\r\nab\rx0\r\n\r\n",
+                                         "2\r\nabc\r\n0\r\n\r\n",
+                                         "2\r\nab0\r\n\r\n",
+                                         "2\r\nab\rx0\r\n\r\n",
                                          "2\r\rab\r\n0\r\n\r\n"};
     for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
         assert_broken(chunks(with_text("", bodies[i], "")), 400);
@@ -231,21 +278,26 @@ static void h17(void **state)
 static void h20(void **state)
 {
     (void)state;
-    static const char *const trailers[] = {"Content-Length: 5", "Transfer-Encoding: chunked", "Host: evil",
-                                           "Authorization: Basic eA==", "X:", "X:y\r\nZ: \t\xff"};
+    static const char *const trailers[] = {"Content-Length: 5",
+                                           "Transfer-Encoding: chunked",
+                                           "Host: evil",
+                                           "Authorization: Basic eA==",
+                                           "X:",
+                                           "X:y\r\nZ: \t\xff"};
     for (size_t i = 0; i < sizeof trailers / sizeof *trailers; i++) {
         struct decoded *decoded = chunks(with_text("2\r\nab\r\n0\r\n", trailers[i], END));
         assert_int_equal(decoded->step, HTTP1_DONE);
         assert_int_equal(decoded->length, 2); /* the content and nothing else comes out */
     }
-    static const char *const malformed[] = {" X: y", "X : y", "X", ": y", "X\xff: y", "X: a\x01", "X: a\x7f",
-                                            "X: a\r\n folded",
-                                            "X: a\rb", "X: a\nb", "\tX: y", "X y: z"};
+    static const char *const malformed[] = {" X: y",    "X : y",    "X",        ": y",
+                                            "X\xff: y", "X: a\x01", "X: a\x7f", "X: a\r\n folded",
+                                            "X: a\rb",  "X: a\nb",  "\tX: y",   "X y: z"};
     for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++) {
         assert_broken(chunks(with_text("2\r\nab\r\n0\r\n", malformed[i], END)), 400);
     }
     for (int c = 0; c < 256; c++) {
-        bool in_value = char_is((char)c, CHAR_VALUE), in_name = char_is((char)c, CHAR_TOKEN) || c == ':';
+        bool in_value = char_is((char)c, CHAR_VALUE),
+             in_name = char_is((char)c, CHAR_TOKEN) || c == ':';
         struct decoded *value = chunks(with_byte("0\r\nX: a", (char)c, "b" END));
         assert_int_equal(value->step, in_value ? HTTP1_DONE : HTTP1_BAD);
         struct decoded *name = chunks(with_byte("0\r\nX", (char)c, "Y: b" END));
@@ -274,8 +326,11 @@ static void h25(void **state)
     (void)state;
     for (int c = 0; c < 256; c++) {
         bool good = (c >= 0x20 && c != 0x7f) || c == '\t';
-        static const char *const places[][2] = {{POST "X: ", "" END}, {POST "X: a", "b" END}, {POST "X:", "a" END},
-                                                {POST "X: abcdefghijklmnopq", "rstuvwxyzabcdefg" END}};
+        static const char *const places[][2] = {
+            {POST "X: ", "" END},
+            {POST "X: a", "b" END},
+            {POST "X:", "a" END},
+            {POST "X: abcdefghijklmnopq", "rstuvwxyzabcdefg" END}};
         for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
             struct parsed parsed = request(with_byte(places[i][0], (char)c, places[i][1]));
             if (good) {
@@ -303,14 +358,16 @@ static void h27(void **state)
         assert_int_equal(first.step, token ? HTTP1_DONE : HTTP1_BAD);
         assert_int_equal(answer.step, token || c == ':' ? HTTP1_DONE : HTTP1_BAD);
     }
-    static const char *const lines[] = {": empty", "no colon", "nocolon", " X: y", "\tX: y", "X: a\r\n folded",
-                                        "X: a\r\n\tfolded", "X: a\r\n ", ":", "(x): y", "X@Y: z", "X/Y: z",
-                                        "\"X\": z", "X\xc3\xbc: y"};
+    static const char *const lines[] = {
+        ": empty",         "no colon",         "nocolon",   " X: y",       "\tX: y",
+        "X: a\r\n folded", "X: a\r\n\tfolded", "X: a\r\n ", ":",           "(x): y",
+        "X@Y: z",          "X/Y: z",           "\"X\": z",  "X\xc3\xbc: y"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         assert_refused(request(with_text(POST, lines[i], END)), 400);
         assert_refused(response(with_text(OK, lines[i], END)), 502);
     }
-    assert_refused(request(TEXT("GET / HTTP/1.1\r\n Host: a" END)), 400); /* before the first field */
+    assert_refused(request(TEXT("GET / HTTP/1.1\r\n Host: a" END)),
+                   400); /* before the first field */
     assert_refused(response(TEXT("HTTP/1.1 200 OK\r\n X: a" END)), 502);
 }
 
@@ -320,19 +377,26 @@ static void h28(void **state)
     assert_refused(request(TEXT("GET / HTTP/1.1" END)), 400);
     assert_refused(request(TEXT("GET / HTTP/1.1\r\nX-Host: a" END)), 400);
     assert_refused(request(TEXT("GET http://a/ HTTP/1.1" END)), 400);
-    static const char *const hosts[] = {"a\r\nHost: a", "a\r\nHost: b", "a\r\nX: y\r\nhOST: a", "a,b", "a, b",
-                                        "u@a", "a/", "a/b", "",
-                                        "a b", "a:b", "a:80:80", ":80", "a:65536", "a:999999", "a?b", "a#b",
-                                        "a\\b", "[::1", "::1", "[]", "[::1]x",
-                                        "[g::1]", "a%zz", "a%4", "a\xff", "<a>", "a|b", "a\"b", "{a}", "a;b",
-                                        "http://a", "a:+80", "[::1]:x"};
+    static const char *const hosts[] = {"a\r\nHost: a", "a\r\nHost: b", "a\r\nX: y\r\nhOST: a",
+                                        "a,b",          "a, b",         "u@a",
+                                        "a/",           "a/b",          "",
+                                        "a b",          "a:b",          "a:80:80",
+                                        ":80",          "a:65536",      "a:999999",
+                                        "a?b",          "a#b",          "a\\b",
+                                        "[::1",         "::1",          "[]",
+                                        "[::1]x",       "[g::1]",       "a%zz",
+                                        "a%4",          "a\xff",        "<a>",
+                                        "a|b",          "a\"b",         "{a}",
+                                        "a;b",          "http://a",     "a:+80",
+                                        "[::1]:x"};
     for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
         assert_refused(request(with_text("GET / HTTP/1.1\r\nHost: ", hosts[i], END)), 400);
         assert_refused(request(with_text("GET / HTTP/1.0\r\nHost: ", hosts[i], END)), 400);
     }
-    static const char *const good[] = {"a", "a.example", "a:80", "127.0.0.1:8080", "[::1]", "[::1]:443", "a_b",
-                                       "a-b.c.", "a%20b", "a:",
-                                       "xn--a", "A.B", "[::ffff:1.2.3.4]", "a:0", "a:65535"};
+    static const char *const good[] = {
+        "a",      "a.example", "a:80", "127.0.0.1:8080", "[::1]", "[::1]:443",        "a_b",
+        "a-b.c.", "a%20b",     "a:",   "xn--a",          "A.B",   "[::ffff:1.2.3.4]", "a:0",
+        "a:65535"};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         struct parsed parsed = request(with_text("GET / HTTP/1.1\r\nHost: ", good[i], END));
         assert_accepted(parsed);
@@ -356,10 +420,11 @@ static void h29(void **state)
     assert_text(parsed.head.authority, "b:8443");
     assert_text(parsed.head.path, "/");
     assert_text(parsed.head.query, "q=/");
-    static const char *const bad[] = {"http://", "http:///x", "http://?x", "http://u@b/", "http://u:p@b/",
-                                      "http:/b", "http:b", "ftp://b/",
-                                      "b", "b:80", "x/y", "file:///etc", "http://b,c/", "http://b:x/", "*", "**",
-                                      "?x"};
+    static const char *const bad[] = {
+        "http://", "http:///x",   "http://?x",   "http://u@b/", "http://u:p@b/",
+        "http:/b", "http:b",      "ftp://b/",    "b",           "b:80",
+        "x/y",     "file:///etc", "http://b,c/", "http://b:x/", "*",
+        "**",      "?x"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_refused(request(with_text("GET ", bad[i], " HTTP/1.1\r\nHost: a" END)), 400);
     }
@@ -368,7 +433,8 @@ static void h29(void **state)
 static void h32(void **state)
 {
     (void)state;
-    static const char *const methods[] = {"get", "Get", "post", "PURGE", "gET", "M-SEARCH", "!#$%&'*+-.^_`|~0"};
+    static const char *const methods[] = {
+        "get", "Get", "post", "PURGE", "gET", "M-SEARCH", "!#$%&'*+-.^_`|~0"};
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         struct parsed parsed = request(with_text("", methods[i], " / HTTP/1.1\r\nHost: a" END));
         assert_accepted(parsed);
@@ -416,7 +482,8 @@ static void h34(void **state)
     /* too many fields */
     for (size_t count = 99; count <= 120; count++) {
         size_t length = (size_t)snprintf(text, sizeof text, "GET / HTTP/1.1\r\nHost: a\r\n");
-        for (size_t i = 1; i < count; i++) length += (size_t)snprintf(text + length, 64, "X-%zu: a\r\n", i);
+        for (size_t i = 1; i < count; i++)
+            length += (size_t)snprintf(text + length, 64, "X-%zu: a\r\n", i);
         memcpy(text + length, "\r\n", 2);
         parsed = request(belay_slice(text, length + 2));
         if (count <= 100) {
@@ -430,7 +497,8 @@ static void h34(void **state)
 static bool is_hop_by_hop(const struct http1_head *head, const char *name)
 {
     for (size_t i = 0; i < head->field_count; i++) {
-        if (belay_slice_equal(head->fields[i].name, belay_slice_z(name))) return head->fields[i].hop_by_hop;
+        if (belay_slice_equal(head->fields[i].name, belay_slice_z(name)))
+            return head->fields[i].hop_by_hop;
     }
     fail_msg("no field %s", name);
     return false;
@@ -439,12 +507,13 @@ static bool is_hop_by_hop(const struct http1_head *head, const char *name)
 static void h37(void **state)
 {
     (void)state;
-    static const char *const options[] = {"X-Auth", "x-auth", "close, X-AUTH", ",, X-Auth ,", "X-Auth,close",
-                                          "a\r\nConnection: x-auth",
-                                          "\tx-auth\t", "(bad), x-auth", "keep-alive , x-auth;y, x-auth"};
+    static const char *const options[] = {
+        "X-Auth",      "x-auth",        "close, X-AUTH",
+        ",, X-Auth ,", "X-Auth,close",  "a\r\nConnection: x-auth",
+        "\tx-auth\t",  "(bad), x-auth", "keep-alive , x-auth;y, x-auth"};
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        struct parsed parsed =
-            request(with_text(POST "X-Auth: s\r\nX-Aut: t\r\nX-AuthX: u\r\nConnection: ", options[i], END));
+        struct parsed parsed = request(
+            with_text(POST "X-Auth: s\r\nX-Aut: t\r\nX-AuthX: u\r\nConnection: ", options[i], END));
         assert_accepted(parsed);
         assert_true(is_hop_by_hop(&parsed.head, "X-Auth"));
         assert_false(is_hop_by_hop(&parsed.head, "X-Aut"));
@@ -454,11 +523,14 @@ static void h37(void **state)
         assert_true(parsed.head.fields[0].hop_by_hop && parsed.head.fields[1].hop_by_hop);
     }
     /* what Connection names is not for any rule of ours either */
-    struct parsed parsed = request(TEXT(POST "Idempotency-Key: k\r\nConnection: idempotency-key" END));
+    struct parsed parsed =
+        request(TEXT(POST "Idempotency-Key: k\r\nConnection: idempotency-key" END));
     assert_null(http1_find(&parsed.head, HTTP1_IDEMPOTENCY_KEY));
     assert_true(is_hop_by_hop(&parsed.head, "Idempotency-Key"));
     /* what says where the message goes and ends cannot be named away */
-    parsed = request(TEXT(POST "Content-Length: 5\r\nConnection: host, content-length, close, transfer-encoding" END));
+    parsed = request(TEXT(
+        POST
+        "Content-Length: 5\r\nConnection: host, content-length, close, transfer-encoding" END));
     assert_accepted(parsed);
     assert_false(is_hop_by_hop(&parsed.head, "Host"));
     assert_false(is_hop_by_hop(&parsed.head, "Content-Length"));
@@ -471,13 +543,14 @@ static void h37(void **state)
 static void h39(void **state)
 {
     (void)state;
-    struct parsed parsed =
-        request(TEXT(POST "Proxy-Connection: keep-alive\r\nKeep-Alive: timeout=5\r\nTE: gzip\r\nUpgrade: h2c\r\n"
-                          "HTTP2-Settings: AAMAAABk\r\nTrailer: X\r\nProxy-Authorization: Basic eA==\r\n"
-                          "Proxy-Authenticate: Basic\r\nConnection: Upgrade, HTTP2-Settings\r\n"
-                          "Transfer-Encoding: chunked" END));
+    struct parsed parsed = request(TEXT(
+        POST "Proxy-Connection: keep-alive\r\nKeep-Alive: timeout=5\r\nTE: gzip\r\nUpgrade: h2c\r\n"
+             "HTTP2-Settings: AAMAAABk\r\nTrailer: X\r\nProxy-Authorization: Basic eA==\r\n"
+             "Proxy-Authenticate: Basic\r\nConnection: Upgrade, HTTP2-Settings\r\n"
+             "Transfer-Encoding: chunked" END));
     assert_accepted(parsed);
-    for (size_t i = 1; i < parsed.head.field_count; i++) assert_true(parsed.head.fields[i].hop_by_hop);
+    for (size_t i = 1; i < parsed.head.field_count; i++)
+        assert_true(parsed.head.fields[i].hop_by_hop);
     assert_false(parsed.head.fields[0].hop_by_hop);
     assert_non_null(http1_find(&parsed.head, HTTP1_UPGRADE));
     assert_non_null(http1_find(&parsed.head, HTTP1_TE));
@@ -486,8 +559,9 @@ static void h39(void **state)
 static void h41(void **state)
 {
     (void)state;
-    static const char three[] = "GET /1 HTTP/1.1\r\nHost: a" END "\r\nGET /2 HTTP/1.1\r\nHost: a" END
-                                "GET /3 HTTP/1.1\r\nHost: a" END;
+    static const char three[] =
+        "GET /1 HTTP/1.1\r\nHost: a" END "\r\nGET /2 HTTP/1.1\r\nHost: a" END
+        "GET /3 HTTP/1.1\r\nHost: a" END;
     struct belay_slice rest = TEXT(three);
     for (char number = '1'; number <= '3'; number++) {
         struct parsed parsed = request(rest);
@@ -531,7 +605,8 @@ static void h48(void **state)
 static void h50(void **state)
 {
     (void)state;
-    static const char both[] = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    static const char both[] =
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
     struct parsed first = response(TEXT(both));
     assert_accepted(first);
     assert_int_equal(first.head.status, 100);
@@ -545,8 +620,8 @@ static void h50(void **state)
 static void h53(void **state)
 {
     (void)state;
-    struct parsed parsed =
-        response(TEXT("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nContent-Length: 5" END "hello"));
+    struct parsed parsed = response(
+        TEXT("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nContent-Length: 5" END "hello"));
     assert_accepted(parsed);
     assert_int_equal(parsed.head.status, 101);
     assert_int_equal(parsed.head.framing, HTTP1_NO_BODY);
@@ -607,7 +682,8 @@ static void h59(void **state)
 {
     (void)state;
     static const char whole[] = "5\r\nhello\r\n3;x\r\nabc\r\n0\r\nT: u\r\n\r\n";
-    for (size_t length = 0; length < sizeof whole - 1; length++) { /* cut anywhere: never a clean end */
+    for (size_t length = 0; length < sizeof whole - 1;
+         length++) { /* cut anywhere: never a clean end */
         struct decoded *decoded = chunks(belay_slice(whole, length));
         assert_int_equal(decoded->step, HTTP1_MORE);
         assert_false(decoded->ended_by_close);
@@ -626,18 +702,15 @@ static void h59(void **state)
 static void h62(void **state)
 {
     (void)state;
-    static const char *const lines[] = {"HTTP/1.1 99 X", "HTTP/1.1 2000 X", "HTTP/3 200", "HTTP/1.1 099 X",
-                                        "HTTP/1.1 600 X",
-                                        "HTTP/1.1 999 X", "HTTP/1.1 000", "HTTP/1.1 20", "HTTP/1.1 2", "HTTP/1.1",
-                                        "HTTP/1.1 ", "HTTP/1.1  200 OK",
-                                        "HTTP/1.1 2x0 OK", "HTTP/1.1 +20 OK", "HTTP/1.1 -20 OK",
-                                        "HTTP/2.0 200 OK", "HTTP/0.9 200 OK",
-                                        "HTTP/1.2 200 OK", "HTTP/1.10 200 OK", "HTTP/11 200 OK",
-                                        "http/1.1 200 OK", "HTTQ/1.1 200 OK",
-                                        "ICY 200 OK", "\x16\x03\x01", "SSH-2.0-x", "hello", " HTTP/1.1 200 OK",
-                                        "HTTP/1.1\t200 OK",
-                                        "HTTP/1.1 200\tOK", "HTTP/1.1 200.1", "\r\nHTTP/1.1 200 OK",
-                                        "HTTP /1.1 200 OK"};
+    static const char *const lines[] = {
+        "HTTP/1.1 99 X",    "HTTP/1.1 2000 X", "HTTP/3 200",          "HTTP/1.1 099 X",
+        "HTTP/1.1 600 X",   "HTTP/1.1 999 X",  "HTTP/1.1 000",        "HTTP/1.1 20",
+        "HTTP/1.1 2",       "HTTP/1.1",        "HTTP/1.1 ",           "HTTP/1.1  200 OK",
+        "HTTP/1.1 2x0 OK",  "HTTP/1.1 +20 OK", "HTTP/1.1 -20 OK",     "HTTP/2.0 200 OK",
+        "HTTP/0.9 200 OK",  "HTTP/1.2 200 OK", "HTTP/1.10 200 OK",    "HTTP/11 200 OK",
+        "http/1.1 200 OK",  "HTTQ/1.1 200 OK", "ICY 200 OK",          "\x16\x03\x01",
+        "SSH-2.0-x",        "hello",           " HTTP/1.1 200 OK",    "HTTP/1.1\t200 OK",
+        "HTTP/1.1 200\tOK", "HTTP/1.1 200.1",  "\r\nHTTP/1.1 200 OK", "HTTP /1.1 200 OK"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         assert_refused(response(with_text("", lines[i], "\r\nContent-Length: 0" END)), 502);
     }
@@ -650,10 +723,14 @@ static void h62(void **state)
     }
     assert_text(response(TEXT("HTTP/1.1 200 \r\n\r\n")).head.reason_phrase, "");
     assert_text(response(TEXT("HTTP/1.1 200\r\n\r\n")).head.reason_phrase, "");
-    assert_text(response(TEXT("HTTP/1.0 404 Nicht da\xdf\t!\r\n\r\n")).head.reason_phrase, "Nicht da\xdf\t!");
+    assert_text(response(TEXT("HTTP/1.0 404 Nicht da\xdf\t!\r\n\r\n")).head.reason_phrase,
+                "Nicht da\xdf\t!");
 }
 
-#define ROW(function, text) {text, function, NULL, NULL, NULL}
+#define ROW(function, text)                                                                        \
+    {                                                                                              \
+        text, function, NULL, NULL, NULL                                                           \
+    }
 
 int main(void)
 {

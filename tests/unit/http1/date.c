@@ -1,4 +1,5 @@
-/* date.c: HTTP-dates against a day-by-day calendar, two-digit years, leap seconds, and there and back. */
+/* date.c: HTTP-dates against a day-by-day calendar, two-digit years, leap seconds, and there and
+ * back. */
 #include "base/rng.h"
 #include "support.h"
 
@@ -35,7 +36,8 @@ static void assert_formats_as_the_library(int64_t seconds)
     assert_true(parses_to(other, at(0), &seconds));
     assert_true(seconds == (int64_t)t);
     size_t length = strftime(other, sizeof other, "%A, %d-%b-", &tm);
-    length += (size_t)snprintf(other + length, sizeof other - length, "%02d", (tm.tm_year + 1900) % 100);
+    length +=
+        (size_t)snprintf(other + length, sizeof other - length, "%02d", (tm.tm_year + 1900) % 100);
     strftime(other + length, sizeof other - length, " %H:%M:%S GMT", &tm);
     assert_true(parses_to(other, at(t), &seconds));
     assert_true(seconds == (int64_t)t);
@@ -44,7 +46,8 @@ static void assert_formats_as_the_library(int64_t seconds)
 static void test_every_day_from_1700_to_2250(void **state)
 {
     (void)state;
-    for (int64_t day = -98615; day < 102270; day++) assert_formats_as_the_library(day * 86400 + (day & 0xffff));
+    for (int64_t day = -98615; day < 102270; day++)
+        assert_formats_as_the_library(day * 86400 + (day & 0xffff));
 }
 
 static void test_random_seconds_there_and_back(void **state)
@@ -53,7 +56,8 @@ static void test_random_seconds_there_and_back(void **state)
     struct rng rng;
     rng_seed(&rng, 9112);
     for (int i = 0; i < 20000; i++) {
-        assert_formats_as_the_library((int64_t)rng_scale(rng_next(&rng), UINT64_C(8000000000)) - 1000000);
+        assert_formats_as_the_library((int64_t)rng_scale(rng_next(&rng), UINT64_C(8000000000)) -
+                                      1000000);
     }
 }
 
@@ -76,13 +80,16 @@ static void test_two_digit_years_turn_fifty_years_ahead(void **state)
     (void)state;
     struct belay_wall noon = at(1767700800); /* Tue, 06 Jan 2026 12:00:00 GMT */
     int64_t seconds;
-    assert_true(parses_to("Monday, 06-Jan-76 12:00:00 GMT", noon, &seconds)); /* to the second fifty: ahead */
+    assert_true(parses_to("Monday, 06-Jan-76 12:00:00 GMT", noon,
+                          &seconds)); /* to the second fifty: ahead */
     assert_true(seconds == INT64_C(3345537600));
-    assert_true(parses_to("Tuesday, 06-Jan-76 12:00:01 GMT", noon, &seconds)); /* a second more: 1976 */
+    assert_true(
+        parses_to("Tuesday, 06-Jan-76 12:00:01 GMT", noon, &seconds)); /* a second more: 1976 */
     assert_true(seconds == 189777601);
     assert_true(parses_to("Wednesday, 07-Jan-76 00:00:00 GMT", noon, &seconds));
     assert_true(parses_to("Friday, 06-Feb-76 00:00:00 GMT", noon, &seconds));
-    assert_false(parses_to("Tuesday, 06-Jan-76 12:00:00 GMT", noon, &seconds)); /* the weekday of the other century */
+    assert_false(parses_to("Tuesday, 06-Jan-76 12:00:00 GMT", noon,
+                           &seconds)); /* the weekday of the other century */
     assert_true(parses_to("Saturday, 01-Jan-00 00:00:00 GMT", noon, &seconds));
     assert_true(seconds == 946684800);
     /* in 2096 the year 05 is nine years ahead, not 91 back */
@@ -108,8 +115,8 @@ static void test_days_that_exist(void **state)
 {
     (void)state;
     static const int years[] = {1900, 2000, 2023, 2024, 2100};
-    static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
-                                         "Nov", "Dec"};
+    static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                         "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
     static const int lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     static const char *const weekdays[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
     for (size_t y = 0; y < 5; y++) {
@@ -120,8 +127,8 @@ static void test_days_that_exist(void **state)
                 for (int w = 0; w < 7; w++) {
                     char text[80];
                     int64_t seconds;
-                    snprintf(text, sizeof text, "%s, %02d %s %04d 00:00:00 GMT", weekdays[w], day, months[month],
-                             years[y]);
+                    snprintf(text, sizeof text, "%s, %02d %s %04d 00:00:00 GMT", weekdays[w], day,
+                             months[month], years[y]);
                     good += parses_to(text, at(0), &seconds);
                 }
                 int last = lengths[month] + (leap && month == 1);

@@ -42,11 +42,13 @@ static const struct {
 
 enum { KNOWN_COUNT = sizeof known / sizeof *known };
 
-/* The field as the parser sees it in a response, where any value goes but for the framing fields'. */
+/* The field as the parser sees it in a response, where any value goes but for the framing fields'.
+ */
 static struct http1_field seen_as(struct belay_slice name, const char *value)
 {
     char text[512];
-    int length = snprintf(text, sizeof text, "HTTP/1.1 204 X\r\n%.*s:%s\r\n\r\n", (int)name.length, name.data, value);
+    int length = snprintf(text, sizeof text, "HTTP/1.1 204 X\r\n%.*s:%s\r\n\r\n", (int)name.length,
+                          name.data, value);
     struct parsed parsed = response(belay_slice(text, (size_t)length));
     assert_accepted(parsed);
     return parsed.head.fields[0];
@@ -108,7 +110,8 @@ static void test_near_misses_are_other(void **state)
 static void test_find_gives_the_first(void **state)
 {
     (void)state;
-    struct parsed parsed = response(TEXT("HTTP/1.1 200 OK\r\nVia: a\r\nX: y\r\nvia: b\r\nDate: c\r\n\r\n"));
+    struct parsed parsed =
+        response(TEXT("HTTP/1.1 200 OK\r\nVia: a\r\nX: y\r\nvia: b\r\nDate: c\r\n\r\n"));
     assert_text(http1_find(&parsed.head, HTTP1_VIA)->value, "a");
     assert_text(http1_find(&parsed.head, HTTP1_DATE)->value, "c");
     assert_null(http1_find(&parsed.head, HTTP1_HOST));
@@ -138,7 +141,9 @@ static void test_connection_names_at_most_64_options(void **state)
     strcat(line, ",a");
     assert_refused(request_with(belay_slice_z(line)), 400);
     assert_refused(response_with(belay_slice_z(line)), 502);
-    strcpy(line, "Connection: ,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,, close");
+    strcpy(line,
+           "Connection: "
+           ",,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,, close");
     assert_false(request_with(belay_slice_z(line)).head.keep_alive);
 }
 
@@ -148,7 +153,8 @@ static void test_no_option_changes_the_framing(void **state)
     (void)state;
     for (size_t i = 0; i < KNOWN_COUNT; i++) {
         char lines[256];
-        snprintf(lines, sizeof lines, "Connection: %s\r\nContent-Length: 3\r\nExpect: 100-continue", known[i].name);
+        snprintf(lines, sizeof lines, "Connection: %s\r\nContent-Length: 3\r\nExpect: 100-continue",
+                 known[i].name);
         struct parsed parsed = request_with(belay_slice_z(lines));
         assert_accepted(parsed);
         assert_int_equal(parsed.head.framing, HTTP1_LENGTH);
@@ -157,7 +163,8 @@ static void test_no_option_changes_the_framing(void **state)
         assert_false(http1_find(&parsed.head, HTTP1_CONTENT_LENGTH)->hop_by_hop);
         parsed = response_with(belay_slice_z(lines));
         assert_int_equal(parsed.head.framing, HTTP1_LENGTH);
-        snprintf(lines, sizeof lines, "Connection: %s\r\nTransfer-Encoding: chunked", known[i].name);
+        snprintf(lines, sizeof lines, "Connection: %s\r\nTransfer-Encoding: chunked",
+                 known[i].name);
         assert_int_equal(request_with(belay_slice_z(lines)).head.framing, HTTP1_CHUNKED);
         assert_int_equal(response_with(belay_slice_z(lines)).head.framing, HTTP1_CHUNKED);
     }

@@ -36,7 +36,8 @@ static void test_answers(void **state)
     parsed = response(TEXT("HTTP/1.0 200 OK\r\nContent-Length: 7\r\n\r\n"));
     assert_int_equal(parsed.head.framing, HTTP1_LENGTH);
     assert_false(parsed.head.keep_alive);
-    parsed = response(TEXT("HTTP/1.0 200 OK\r\nContent-Length: 7\r\nConnection: keep-alive\r\n\r\n"));
+    parsed =
+        response(TEXT("HTTP/1.0 200 OK\r\nContent-Length: 7\r\nConnection: keep-alive\r\n\r\n"));
     assert_true(parsed.head.keep_alive);
     parsed = response(TEXT("HTTP/1.1 205 Reset Content\r\nContent-Length: 0\r\n\r\n"));
     assert_int_equal(parsed.head.framing, HTTP1_LENGTH);
@@ -49,12 +50,15 @@ static void test_who_has_no_body(void **state)
     for (int status = 100; status < 600; status++) {
         for (int method = BELAY_METHOD_OTHER; method < BELAY_METHOD_COUNT; method++) {
             char text[128];
-            int length = snprintf(text, sizeof text, "HTTP/1.1 %d X\r\nContent-Length: 4\r\n\r\n", status);
+            int length =
+                snprintf(text, sizeof text, "HTTP/1.1 %d X\r\nContent-Length: 4\r\n\r\n", status);
             struct http1_scan scan = {0};
             struct parsed parsed;
             struct how how = responses_to((enum belay_method)method);
-            assert_int_equal(parse_some(&how, &scan, belay_slice(text, (size_t)length), &parsed), HTTP1_DONE);
-            bool none = status < 200 || status == 204 || status == 304 || method == BELAY_METHOD_HEAD ||
+            assert_int_equal(parse_some(&how, &scan, belay_slice(text, (size_t)length), &parsed),
+                             HTTP1_DONE);
+            bool none = status < 200 || status == 204 || status == 304 ||
+                        method == BELAY_METHOD_HEAD ||
                         (method == BELAY_METHOD_CONNECT && status < 300);
             assert_int_equal(parsed.head.framing, none ? HTTP1_NO_BODY : HTTP1_LENGTH);
             bool declared = status >= 200 && status != 204;
@@ -68,9 +72,12 @@ static void test_who_has_no_body(void **state)
 static void test_a_bodiless_answer_has_to_be_well_formed_too(void **state)
 {
     (void)state;
-    assert_refused(response_to(BELAY_METHOD_HEAD, TEXT("HTTP/1.1 200 OK\r\nTransfer-Encoding: x\r\n\r\n")), 502);
+    assert_refused(
+        response_to(BELAY_METHOD_HEAD, TEXT("HTTP/1.1 200 OK\r\nTransfer-Encoding: x\r\n\r\n")),
+        502);
     assert_refused(response(TEXT("HTTP/1.1 204 No Content\r\nContent-Length: x\r\n\r\n")), 502);
-    struct parsed parsed = response(TEXT("HTTP/1.1 304 X\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n"));
+    struct parsed parsed =
+        response(TEXT("HTTP/1.1 304 X\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n"));
     assert_int_equal(parsed.head.framing, HTTP1_NO_BODY);
     assert_true(parsed.head.length_ignored);
     assert_false(parsed.head.keep_alive);
@@ -84,7 +91,8 @@ static void test_expect(void **state)
         bool expects;
     } cases[] = {
         {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nExpect: 100-continue\r\n\r\n", true},
-        {"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nexpect:100-CONTINUE \r\n\r\n", true},
+        {"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nexpect:100-CONTINUE \r\n\r\n",
+         true},
         {"POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n\r\n", false},
         {"POST / HTTP/1.0\r\nContent-Length: 1\r\nExpect: 100-continue\r\n\r\n", false},
         {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nExpect: 100\r\n\r\n", false},
@@ -102,9 +110,11 @@ static void test_faults_say_where(void **state)
 {
     (void)state;
     struct parsed parsed = request(TEXT("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n"));
-    assert_int_equal(parsed.error.offset, sizeof "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: " - 1);
+    assert_int_equal(parsed.error.offset,
+                     sizeof "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: " - 1);
     assert_string_equal(parsed.error.rule, "invalid Content-Length");
-    parsed = request(TEXT("GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n"));
+    parsed = request(TEXT(
+        "GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n"));
     assert_string_equal(parsed.error.rule, "both Content-Length and Transfer-Encoding");
     parsed = request(TEXT("GET / HTTP/1.1\r\nHost: a\r\nX: a\x01\r\n\r\n"));
     assert_int_equal(parsed.error.offset, sizeof "GET / HTTP/1.1\r\nHost: a\r\nX: a" - 1);

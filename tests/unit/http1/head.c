@@ -6,8 +6,9 @@
 static void test_request(void **state)
 {
     (void)state;
-    struct parsed parsed = request(TEXT("PATCH /orders/7?full HTTP/1.1\r\nHost: shop.example:8080\r\nAccept: */*\r\n"
-                                        "Content-Type: text/plain\r\nContent-Length: 3\r\n\r\nabcGET /"));
+    struct parsed parsed =
+        request(TEXT("PATCH /orders/7?full HTTP/1.1\r\nHost: shop.example:8080\r\nAccept: */*\r\n"
+                     "Content-Type: text/plain\r\nContent-Length: 3\r\n\r\nabcGET /"));
     assert_accepted(parsed);
     assert_int_equal(parsed.head.method, BELAY_METHOD_PATCH);
     assert_text(parsed.head.method_text, "PATCH");
@@ -25,7 +26,8 @@ static void test_request(void **state)
 static void test_response(void **state)
 {
     (void)state;
-    struct parsed parsed = response(TEXT("HTTP/1.1 503 Busy now\r\nRetry-After: 2\r\nContent-Length: 0\r\n\r\n"));
+    struct parsed parsed =
+        response(TEXT("HTTP/1.1 503 Busy now\r\nRetry-After: 2\r\nContent-Length: 0\r\n\r\n"));
     assert_accepted(parsed);
     assert_int_equal(parsed.head.status, 503);
     assert_text(parsed.head.reason_phrase, "Busy now");
@@ -86,14 +88,17 @@ static void test_a_small_head_limit(void **state)
     }
 }
 
-/* Random edits of good heads: whatever comes out comes out for every cut (support.h looks), inside the bytes. */
+/* Random edits of good heads: whatever comes out comes out for every cut (support.h looks), inside
+ * the bytes. */
 static void test_random_edits(void **state)
 {
     (void)state;
     static const char *const seeds[] = {
-        "POST http://b/x?y HTTP/1.1\r\nHost: a\r\nConnection: close, X-A\r\nX-A: b\r\nContent-Length: 5\r\n\r\nhello",
+        "POST http://b/x?y HTTP/1.1\r\nHost: a\r\nConnection: close, X-A\r\nX-A: "
+        "b\r\nContent-Length: 5\r\n\r\nhello",
         "GET /abc HTTP/1.0\r\nConnection: keep-alive\r\nTE: trailers\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: text/plain\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: "
+        "text/plain\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
         "HTTP/1.0 404 Not Found\r\nDate: Tue, 06 Jan 2026 12:01:00 GMT\r\nX: y\r\n\r\n",
     };
     struct rng rng;
@@ -106,9 +111,11 @@ static void test_random_edits(void **state)
             size_t at = (size_t)rng_scale(rng_next(&rng), length);
             static const char favourites[] = "\r\n\0 \t:,;/?0a\x7f\xff";
             uint64_t luck = rng_next(&rng);
-            text[at] = luck & 1 ? favourites[rng_scale(luck, sizeof favourites)] : (char)(luck >> 8);
+            text[at] =
+                luck & 1 ? favourites[rng_scale(luck, sizeof favourites)] : (char)(luck >> 8);
         }
-        struct parsed parsed = round & 2 ? response(belay_slice(text, length)) : request(belay_slice(text, length));
+        struct parsed parsed =
+            round & 2 ? response(belay_slice(text, length)) : request(belay_slice(text, length));
         if (parsed.step == HTTP1_DONE) assert_true(parsed.used <= length);
         if (parsed.step == HTTP1_BAD) assert_true(parsed.error.offset <= length);
     }

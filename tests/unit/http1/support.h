@@ -1,4 +1,5 @@
-/* support.h: parses every input whole, byte by byte and cut in two at every offset, and wants one result. */
+/* support.h: parses every input whole, byte by byte and cut in two at every offset, and wants one
+ * result. */
 #ifndef TESTS_HTTP1_SUPPORT_H
 #define TESTS_HTTP1_SUPPORT_H
 
@@ -37,13 +38,13 @@ static inline struct how responses_to(enum belay_method method)
     return (struct how){RESPONSE, method, http1_limits_default()};
 }
 
-static inline enum http1_step parse_some(const struct how *how, struct http1_scan *scan, struct belay_slice bytes,
-                                         struct parsed *out)
+static inline enum http1_step parse_some(const struct how *how, struct http1_scan *scan,
+                                         struct belay_slice bytes, struct parsed *out)
 {
-    out->step = how->side == REQUEST
-                    ? http1_parse_request(scan, &how->limits, bytes, &out->head, &out->used, &out->error)
-                    : http1_parse_response(scan, &how->limits, how->method, bytes, &out->head, &out->used,
-                                           &out->error);
+    out->step = how->side == REQUEST ? http1_parse_request(scan, &how->limits, bytes, &out->head,
+                                                           &out->used, &out->error)
+                                     : http1_parse_response(scan, &how->limits, how->method, bytes,
+                                                            &out->head, &out->used, &out->error);
     return out->step;
 }
 
@@ -57,8 +58,8 @@ static inline char *exact_copy(struct belay_slice bytes)
 }
 
 /* Comes in at the ends `first`, then every `step` bytes; each time in another place of memory. */
-static inline void parse_cut(const struct how *how, struct belay_slice bytes, size_t first, size_t step,
-                             struct parsed *out)
+static inline void parse_cut(const struct how *how, struct belay_slice bytes, size_t first,
+                             size_t step, struct parsed *out)
 {
     struct http1_scan scan = {0};
     memset(out, 0x5a, sizeof *out); /* nothing may rely on a cleared head */
@@ -135,10 +136,10 @@ static inline struct parsed response(struct belay_slice bytes)
     return response_to(BELAY_METHOD_GET, bytes);
 }
 
-#define assert_text(slice, literal) \
-    do { \
-        assert_int_equal((slice).length, sizeof(literal) - 1); \
-        assert_memory_equal((slice).data, literal, sizeof(literal) - 1); \
+#define assert_text(slice, literal)                                                                \
+    do {                                                                                           \
+        assert_int_equal((slice).length, sizeof(literal) - 1);                                     \
+        assert_memory_equal((slice).data, literal, sizeof(literal) - 1);                           \
     } while (0)
 
 static inline void assert_refused(struct parsed parsed, int status)
@@ -188,8 +189,9 @@ struct decoded {
     char content[64 * 1024];
 };
 
-static inline void decode_cut(const struct http1_limits *limits, enum http1_framing framing, uint64_t length,
-                              struct belay_slice bytes, size_t first, size_t step, struct decoded *out)
+static inline void decode_cut(const struct http1_limits *limits, enum http1_framing framing,
+                              uint64_t length, struct belay_slice bytes, size_t first, size_t step,
+                              struct decoded *out)
 {
     struct http1_body body;
     http1_body_init(&body, limits, framing, length);
@@ -200,7 +202,8 @@ static inline void decode_cut(const struct http1_limits *limits, enum http1_fram
         do {
             struct belay_slice piece, rest = belay_slice(bytes.data + out->used, end - out->used);
             char *copy = exact_copy(rest);
-            out->step = http1_body_step(&body, belay_slice(copy, rest.length), &used, &piece, &out->error);
+            out->step =
+                http1_body_step(&body, belay_slice(copy, rest.length), &used, &piece, &out->error);
             assert_true(used <= rest.length && piece.length <= used);
             if (piece.length) memcpy(out->content + out->length, piece.data, piece.length);
             out->length += piece.length;
@@ -214,8 +217,9 @@ static inline void decode_cut(const struct http1_limits *limits, enum http1_fram
     out->ended_by_close = http1_body_closed(&body);
 }
 
-static inline struct decoded *decode_with(const struct http1_limits *limits, enum http1_framing framing,
-                                          uint64_t length, struct belay_slice bytes)
+static inline struct decoded *decode_with(const struct http1_limits *limits,
+                                          enum http1_framing framing, uint64_t length,
+                                          struct belay_slice bytes)
 {
     static struct decoded whole, cut;
     decode_cut(limits, framing, length, bytes, bytes.length, 1, &whole);
@@ -238,7 +242,8 @@ static inline struct decoded *decode_with(const struct http1_limits *limits, enu
     return &whole;
 }
 
-static inline struct decoded *decode(enum http1_framing framing, uint64_t length, struct belay_slice bytes)
+static inline struct decoded *decode(enum http1_framing framing, uint64_t length,
+                                     struct belay_slice bytes)
 {
     struct http1_limits limits = http1_limits_default();
     return decode_with(&limits, framing, length, bytes);

@@ -57,8 +57,8 @@ static void test_forward_line_is_in_origin_form(void **state)
         const struct target_case *c = &cases[i];
         struct parsed parsed = request_for(c->method, c->target);
         char wanted[256], got[256];
-        int length = snprintf(wanted, sizeof wanted, "%s %s%s%s HTTP/1.1\r\n", c->method, c->path, c->query ? "?" : "",
-                              c->query ? c->query : "");
+        int length = snprintf(wanted, sizeof wanted, "%s %s%s%s HTTP/1.1\r\n", c->method, c->path,
+                              c->query ? "?" : "", c->query ? c->query : "");
         assert_int_equal(http1_write_forward_line(got, sizeof got, &parsed.head), length);
         assert_memory_equal(got, wanted, (size_t)length);
         assert_int_equal(http1_write_forward_line(got, (size_t)length, &parsed.head), length);
@@ -73,7 +73,8 @@ static void test_connect_is_not_implemented(void **state)
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
         assert_refused(request_for("CONNECT", targets[i]), 501);
     }
-    assert_refused(request_for("connect", "a:443"), 400); /* another method, which has no authority-form */
+    assert_refused(request_for("connect", "a:443"),
+                   400); /* another method, which has no authority-form */
 }
 
 static void test_every_byte_in_a_target(void **state)
@@ -135,13 +136,15 @@ static void test_malformed_lines(void **state)
     }
 }
 
-/* A version that begins twice is none, also where the second begins a new read; the fault is the first one. */
+/* A version that begins twice is none, also where the second begins a new read; the fault is the
+ * first one. */
 static void test_a_version_begins_once(void **state)
 {
     (void)state;
     for (size_t kept = 1; kept <= sizeof "HTTP/1.1\r" - 1; kept++) {
         char text[80];
-        int length = snprintf(text, sizeof text, "GET / %.*sHTTP/1.1\r\nno colon\r\n\r\n", (int)kept, "HTTP/1.1\r");
+        int length = snprintf(text, sizeof text, "GET / %.*sHTTP/1.1\r\nno colon\r\n\r\n",
+                              (int)kept, "HTTP/1.1\r");
         struct parsed parsed = request(belay_slice(text, (size_t)length));
         assert_refused(parsed, 400);
         assert_int_equal(parsed.error.offset, 6 + kept);

@@ -1,9 +1,11 @@
-/* values.c: Retry-After, timeouts, lengths and traceparent: the rows of the conformance tables and their kinds. */
+/* values.c: Retry-After, timeouts, lengths and traceparent: the rows of the conformance tables and
+ * their kinds. */
 #include "base/rng.h"
 #include "http1/chars.h"
 #include "support.h"
 
-static const struct belay_wall noon = {INT64_C(1767700800) * BELAY_NS_PER_S}; /* Tue, 06 Jan 2026 12:00:00 GMT */
+static const struct belay_wall noon = {INT64_C(1767700800) *
+                                       BELAY_NS_PER_S}; /* Tue, 06 Jan 2026 12:00:00 GMT */
 
 static bool retry_after_ms(struct belay_slice value, int64_t *ms)
 {
@@ -66,7 +68,8 @@ static void ra04(void **state)
     assert_ignored("120\r");
     assert_ignored("120\n");
     assert_ignored("1 20");
-    assert_ignored("\xc2\xa0" "120");
+    assert_ignored("\xc2\xa0"
+                   "120");
 }
 
 static void ra05(void **state)
@@ -80,7 +83,8 @@ static void ra05(void **state)
     assert_ignored("-0");
     assert_ignored("- 5");
     assert_ignored("--5");
-    assert_ignored("\xe2\x88\x92" "5");
+    assert_ignored("\xe2\x88\x92"
+                   "5");
     assert_ignored("5-");
 }
 
@@ -166,13 +170,16 @@ static void ra15(void **state)
     /* between two seconds of ours: rounded up, never early */
     int64_t ms;
     struct belay_wall later = {noon.ns + 1};
-    assert_true(http1_parse_retry_after_ms(TEXT("Tue, 06 Jan 2026 12:01:00 GMT"), later, &ms, NULL));
+    assert_true(
+        http1_parse_retry_after_ms(TEXT("Tue, 06 Jan 2026 12:01:00 GMT"), later, &ms, NULL));
     assert_true(ms == 60000);
     later.ns = noon.ns + 1500 * 1000;
-    assert_true(http1_parse_retry_after_ms(TEXT("Tue, 06 Jan 2026 12:01:00 GMT"), later, &ms, NULL));
+    assert_true(
+        http1_parse_retry_after_ms(TEXT("Tue, 06 Jan 2026 12:01:00 GMT"), later, &ms, NULL));
     assert_true(ms == 59999);
     struct belay_wall before_epoch = {-1};
-    assert_true(http1_parse_retry_after_ms(TEXT("Thu, 01 Jan 1970 00:00:00 GMT"), before_epoch, &ms, NULL));
+    assert_true(
+        http1_parse_retry_after_ms(TEXT("Thu, 01 Jan 1970 00:00:00 GMT"), before_epoch, &ms, NULL));
     assert_true(ms == 1);
 }
 
@@ -263,7 +270,8 @@ static void ra34(void **state)
 static void test_a_date_with_one_wrong_byte(void **state)
 {
     (void)state;
-    static const char *const dates[] = {"Tue, 06 Jan 2026 12:01:00 GMT", "Tuesday, 06-Jan-26 12:01:00 GMT",
+    static const char *const dates[] = {"Tue, 06 Jan 2026 12:01:00 GMT",
+                                        "Tuesday, 06-Jan-26 12:01:00 GMT",
                                         "Tue Jan  6 12:01:00 2026"};
     for (size_t d = 0; d < 3; d++) {
         size_t length = strlen(dates[d]);
@@ -274,8 +282,9 @@ static void test_a_date_with_one_wrong_byte(void **state)
                 memcpy(text, dates[d], length);
                 if (text[i] == (char)c) continue;
                 text[i] = (char)c;
-                bool may = char_is_digit(dates[d][i]) || (dates[d][i] == ' ' && char_is_digit(text[i])) ||
-                           (text[i] == ' ' && (i == 0 || i + 1 == length || char_is_digit(dates[d][i])));
+                bool may =
+                    char_is_digit(dates[d][i]) || (dates[d][i] == ' ' && char_is_digit(text[i])) ||
+                    (text[i] == ' ' && (i == 0 || i + 1 == length || char_is_digit(dates[d][i])));
                 if (!may) assert_false(retry_after_ms(belay_slice(text, length), &ms));
             }
             int64_t ms;
@@ -348,14 +357,15 @@ static void gt07(void **state)
 static void gt08(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"5s", "5h", "5ms", "-5S", "+5S", "5 S", " 5S", "5S ", "1.5S", "5S5", "0x5S",
-                                      "5,S"};
+    static const char *const bad[] = {"5s",  "5h",  "5ms",  "-5S", "+5S",  "5 S",
+                                      " 5S", "5S ", "1.5S", "5S5", "0x5S", "5,S"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_no_grpc(belay_slice_z(bad[i]));
     for (int c = 0; c < 256; c++) {
         char unit[2] = {'5', (char)c}, digit[2] = {(char)c, 'S'};
         struct belay_span span;
         if (c == 0 || !strchr("HMSmun", c)) assert_no_grpc(belay_slice(unit, 2));
-        assert_int_equal(http1_parse_grpc_timeout(belay_slice(digit, 2), &span), char_is_digit((char)c));
+        assert_int_equal(http1_parse_grpc_timeout(belay_slice(digit, 2), &span),
+                         char_is_digit((char)c));
     }
 }
 
@@ -375,9 +385,21 @@ static void ct01(void **state)
     assert_true(span.ns == 250 * BELAY_NS_PER_MS);
     assert_true(http1_parse_timeout_ms(TEXT("9999999999"), &span));
     assert_true(span.ns == INT64_C(9999999999) * BELAY_NS_PER_MS);
-    static const char *const bad[] = {"", "-", "+5", "5.0", "5ms", "5 ", " 5", "1e3", "0x5", "10000000000", "--5",
+    static const char *const bad[] = {"",
+                                      "-",
+                                      "+5",
+                                      "5.0",
+                                      "5ms",
+                                      "5 ",
+                                      " 5",
+                                      "1e3",
+                                      "0x5",
+                                      "10000000000",
+                                      "--5",
                                       "5-",
-                                      "5,5", "99999999999999999999", "-10000000000"};
+                                      "5,5",
+                                      "99999999999999999999",
+                                      "-10000000000"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         span.ns = 7;
         assert_false(http1_parse_timeout_ms(belay_slice_z(bad[i]), &span));
@@ -404,26 +426,38 @@ static void test_traceparent(void **state)
     (void)state;
     struct belay_slice trace, parent;
     uint8_t flags;
-    assert_true(http1_parse_traceparent(TEXT("00-" TRACE "-" PARENT "-0a"), &trace, &parent, &flags));
+    assert_true(
+        http1_parse_traceparent(TEXT("00-" TRACE "-" PARENT "-0a"), &trace, &parent, &flags));
     assert_text(trace, TRACE);
     assert_text(parent, PARENT);
     assert_int_equal(flags, 0x0a);
     assert_true(traceparent(TEXT("00-" TRACE "-" PARENT "-ff")));
     assert_true(traceparent(TEXT("01-" TRACE "-" PARENT "-01")));
     assert_true(traceparent(TEXT("cc-" TRACE "-" PARENT "-01-what.the-future.brings")));
-    static const char *const bad[] = {
-        "", "00", "00-" TRACE "-" PARENT, "00-" TRACE "-" PARENT "-0", "00-" TRACE "-" PARENT "-01-",
-        "00-" TRACE "-" PARENT "-011",
-        "01-" TRACE "-" PARENT "-01x", "ff-" TRACE "-" PARENT "-01",
-        "00-00000000000000000000000000000000-" PARENT "-01",
-        "00-" TRACE "-0000000000000000-01", "00-0AF7651916CD43DD8448EB211C80319C-" PARENT "-01",
-        "0-" TRACE "-" PARENT "-01",
-        "FF-" TRACE "-" PARENT "-01", "0A-" TRACE "-" PARENT "-01", "00_" TRACE "-" PARENT "-01",
-        "00-" TRACE "_" PARENT "-01",
-        "00-" TRACE "-" PARENT "_01", "00-" TRACE "-" PARENT "-0A", "00-" TRACE "-" PARENT "-0g",
-        "00-" TRACE "-b7ad6b716920333G-01",
-        " 00-" TRACE "-" PARENT "-01", "00-" TRACE "-" PARENT "-01 "};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_false(traceparent(belay_slice_z(bad[i])));
+    static const char *const bad[] = {"",
+                                      "00",
+                                      "00-" TRACE "-" PARENT,
+                                      "00-" TRACE "-" PARENT "-0",
+                                      "00-" TRACE "-" PARENT "-01-",
+                                      "00-" TRACE "-" PARENT "-011",
+                                      "01-" TRACE "-" PARENT "-01x",
+                                      "ff-" TRACE "-" PARENT "-01",
+                                      "00-00000000000000000000000000000000-" PARENT "-01",
+                                      "00-" TRACE "-0000000000000000-01",
+                                      "00-0AF7651916CD43DD8448EB211C80319C-" PARENT "-01",
+                                      "0-" TRACE "-" PARENT "-01",
+                                      "FF-" TRACE "-" PARENT "-01",
+                                      "0A-" TRACE "-" PARENT "-01",
+                                      "00_" TRACE "-" PARENT "-01",
+                                      "00-" TRACE "_" PARENT "-01",
+                                      "00-" TRACE "-" PARENT "_01",
+                                      "00-" TRACE "-" PARENT "-0A",
+                                      "00-" TRACE "-" PARENT "-0g",
+                                      "00-" TRACE "-b7ad6b716920333G-01",
+                                      " 00-" TRACE "-" PARENT "-01",
+                                      "00-" TRACE "-" PARENT "-01 "};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(traceparent(belay_slice_z(bad[i])));
 }
 
 static void test_traceparent_with_one_wrong_byte(void **state)
@@ -442,7 +476,10 @@ static void test_traceparent_with_one_wrong_byte(void **state)
     }
 }
 
-#define ROW(function, text) {text, function, NULL, NULL, NULL}
+#define ROW(function, text)                                                                        \
+    {                                                                                              \
+        text, function, NULL, NULL, NULL                                                           \
+    }
 
 int main(void)
 {

@@ -4,23 +4,25 @@
 static char out[128];
 
 /* All of it where it fits exactly, nothing where a byte is missing. */
-#define assert_writes(literal, call) \
-    do { \
-        for (size_t room = 0; room <= sizeof(literal); room++) { \
-            memset(out, '~', sizeof out); \
-            size_t wrote = call; \
-            assert_int_equal(wrote, room >= sizeof(literal) - 1 ? sizeof(literal) - 1 : 0); \
-            if (wrote) assert_memory_equal(out, literal, wrote); \
-            assert_int_equal(out[wrote], '~'); \
-        } \
+#define assert_writes(literal, call)                                                               \
+    do {                                                                                           \
+        for (size_t room = 0; room <= sizeof(literal); room++) {                                   \
+            memset(out, '~', sizeof out);                                                          \
+            size_t wrote = call;                                                                   \
+            assert_int_equal(wrote, room >= sizeof(literal) - 1 ? sizeof(literal) - 1 : 0);        \
+            if (wrote) assert_memory_equal(out, literal, wrote);                                   \
+            assert_int_equal(out[wrote], '~');                                                     \
+        }                                                                                          \
     } while (0)
 
 static void test_lines(void **state)
 {
     (void)state;
-    assert_writes("get /a?b HTTP/1.1\r\n", http1_write_request_line(out, room, TEXT("get"), TEXT("/a?b")));
+    assert_writes("get /a?b HTTP/1.1\r\n",
+                  http1_write_request_line(out, room, TEXT("get"), TEXT("/a?b")));
     assert_writes("HTTP/1.1 200 OK\r\n", http1_write_status_line(out, room, 200, TEXT("OK")));
-    assert_writes("HTTP/1.1 599 \r\n", http1_write_status_line(out, room, 599, belay_slice(NULL, 0)));
+    assert_writes("HTTP/1.1 599 \r\n",
+                  http1_write_status_line(out, room, 599, belay_slice(NULL, 0)));
     assert_int_equal(http1_write_status_line(out, sizeof out, 99, TEXT("x")), 0);
     assert_int_equal(http1_write_status_line(out, sizeof out, 1000, TEXT("x")), 0);
 }
@@ -31,8 +33,10 @@ static void test_fields(void **state)
     assert_writes("Name: value\r\n", http1_write_field(out, room, TEXT("Name"), TEXT("value")));
     assert_writes("Name: \r\n", http1_write_field(out, room, TEXT("Name"), TEXT("")));
     assert_writes("Age: 0\r\n", http1_write_field_number(out, room, TEXT("Age"), 0));
-    assert_writes("Age: 1234567890\r\n", http1_write_field_number(out, room, TEXT("Age"), 1234567890));
-    assert_writes("A: 18446744073709551615\r\n", http1_write_field_number(out, room, TEXT("A"), UINT64_MAX));
+    assert_writes("Age: 1234567890\r\n",
+                  http1_write_field_number(out, room, TEXT("Age"), 1234567890));
+    assert_writes("A: 18446744073709551615\r\n",
+                  http1_write_field_number(out, room, TEXT("A"), UINT64_MAX));
 }
 
 static void test_chunk_heads(void **state)
@@ -64,8 +68,9 @@ static void test_reason_phrases(void **state)
 static void test_a_head_written_anew_reads_the_same(void **state)
 {
     (void)state;
-    struct parsed first = request(TEXT("pUt http://b:80/x%20?y=z HTTP/1.1\r\nhost:a\r\nX-Eight:\t\xfc\xdf \r\n"
-                                       "empty:\r\nContent-Length:  007\r\ncookie: a=b; c=\"d\"\r\n\r\n"));
+    struct parsed first =
+        request(TEXT("pUt http://b:80/x%20?y=z HTTP/1.1\r\nhost:a\r\nX-Eight:\t\xfc\xdf \r\n"
+                     "empty:\r\nContent-Length:  007\r\ncookie: a=b; c=\"d\"\r\n\r\n"));
     assert_accepted(first);
     char text[512];
     size_t length = http1_write_forward_line(text, sizeof text, &first.head);

@@ -10,15 +10,18 @@ static const enum belay_backoff_kind kinds[] = {
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
-static struct belay_backoff_config config_of(enum belay_backoff_kind kind, int64_t base_ms, int64_t max_ms)
+static struct belay_backoff_config config_of(enum belay_backoff_kind kind, int64_t base_ms,
+                                             int64_t max_ms)
 {
     return (struct belay_backoff_config){kind, belay_span_ms(base_ms), belay_span_ms(max_ms)};
 }
 
-static int64_t wait_ms(const struct belay_backoff_config *config, uint32_t n, int64_t previous_ms, uint64_t luck)
+static int64_t wait_ms(const struct belay_backoff_config *config, uint32_t n, int64_t previous_ms,
+                       uint64_t luck)
 {
     struct belay_span wait = belay_backoff_decide(config, n, belay_span_ms(previous_ms), luck);
-    assert_int_equal(wait.ns % BELAY_NS_PER_MS, wait.ns == INT64_MAX ? INT64_MAX % BELAY_NS_PER_MS : 0);
+    assert_int_equal(wait.ns % BELAY_NS_PER_MS,
+                     wait.ns == INT64_MAX ? INT64_MAX % BELAY_NS_PER_MS : 0);
     return belay_span_floor_ms(wait);
 }
 
@@ -38,8 +41,9 @@ static void test_each_kind_reaches_both_of_its_ends(void **state)
         enum belay_backoff_kind kind;
         int64_t least, most;
     } cases[] = {
-        {BELAY_BACKOFF_ADDITIVE, 400, 800},    {BELAY_BACKOFF_FULL, 0, 400},     {BELAY_BACKOFF_EQUAL, 200, 400},
-        {BELAY_BACKOFF_DECORRELATED, 200, 900}, {BELAY_BACKOFF_NONE, 400, 400}, {BELAY_BACKOFF_CONSTANT, 200, 200},
+        {BELAY_BACKOFF_ADDITIVE, 400, 800}, {BELAY_BACKOFF_FULL, 0, 400},
+        {BELAY_BACKOFF_EQUAL, 200, 400},    {BELAY_BACKOFF_DECORRELATED, 200, 900},
+        {BELAY_BACKOFF_NONE, 400, 400},     {BELAY_BACKOFF_CONSTANT, 200, 200},
     };
     for (size_t i = 0; i < KINDS; i++) {
         struct belay_backoff_config config = config_of(cases[i].kind, 200, 5000);
@@ -84,7 +88,8 @@ static void test_a_base_of_nothing_waits_for_nothing(void **state)
 static void test_a_part_of_a_millisecond_is_one(void **state)
 {
     (void)state;
-    struct belay_backoff_config config = {BELAY_BACKOFF_CONSTANT, belay_span_ns(1), belay_span_ms(5)};
+    struct belay_backoff_config config = {BELAY_BACKOFF_CONSTANT, belay_span_ns(1),
+                                          belay_span_ms(5)};
     assert_int_equal(wait_ms(&config, 1, 0, 0), 1);
     config.base = belay_span_ns(2 * BELAY_NS_PER_MS - 1);
     assert_int_equal(wait_ms(&config, 1, 0, 0), 1);
@@ -100,7 +105,8 @@ static void test_every_wait_is_finite_and_within_its_bounds(void **state)
         int64_t base = (int64_t)test_below(&rng, (uint64_t)scales[test_below(&rng, 6)]);
         int64_t max = (int64_t)test_below(&rng, (uint64_t)scales[test_below(&rng, 6)]);
         int64_t previous = (int64_t)test_below(&rng, (uint64_t)scales[test_below(&rng, 6)]);
-        uint32_t n = test_chance(&rng, 50) ? (uint32_t)test_below(&rng, 70) : (uint32_t)rng_next(&rng);
+        uint32_t n =
+            test_chance(&rng, 50) ? (uint32_t)test_below(&rng, 70) : (uint32_t)rng_next(&rng);
         struct belay_backoff_config config = config_of(kinds[test_below(&rng, KINDS)], base, max);
         int64_t ms = wait_ms(&config, n, previous, rng_next(&rng));
         int64_t b = max;
@@ -121,7 +127,8 @@ static void test_every_wait_is_finite_and_within_its_bounds(void **state)
     }
 }
 
-static int64_t hinted_ms(enum belay_backoff_kind kind, int64_t hint_ms, int64_t spare_ms, uint64_t luck)
+static int64_t hinted_ms(enum belay_backoff_kind kind, int64_t hint_ms, int64_t spare_ms,
+                         uint64_t luck)
 {
     struct belay_backoff_config config = config_of(kind, 200, 5000);
     struct belay_span wait =
@@ -166,8 +173,8 @@ static void test_a_huge_hint_saturates(void **state)
 {
     (void)state;
     struct belay_backoff_config config = config_of(BELAY_BACKOFF_ADDITIVE, 200, 5000);
-    struct belay_span wait =
-        belay_backoff_decide_hint(&config, belay_span_ms(INT64_MAX), belay_span_ms(60000), UINT64_MAX);
+    struct belay_span wait = belay_backoff_decide_hint(&config, belay_span_ms(INT64_MAX),
+                                                       belay_span_ms(60000), UINT64_MAX);
     assert_int_equal(wait.ns, INT64_MAX);
 }
 
@@ -178,10 +185,12 @@ static void test_any_hint_keeps_its_promise(void **state)
     for (int i = 0; i < 100000; i++) {
         struct belay_backoff_config config =
             config_of(kinds[test_below(&rng, KINDS)], (int64_t)test_below(&rng, 1000), 5000);
-        struct belay_span hint = belay_span_ns((int64_t)test_below(&rng, 20000) * BELAY_NS_PER_MS / 2);
+        struct belay_span hint =
+            belay_span_ns((int64_t)test_below(&rng, 20000) * BELAY_NS_PER_MS / 2);
         struct belay_span spare = belay_span_ms((int64_t)test_below(&rng, 12000));
         struct belay_span wait = belay_backoff_decide_hint(&config, hint, spare, rng_next(&rng));
-        struct belay_span least = belay_span_max(belay_span_ms(belay_span_ceil_ms(hint)), config.base);
+        struct belay_span least =
+            belay_span_max(belay_span_ms(belay_span_ceil_ms(hint)), config.base);
         assert_true(wait.ns >= least.ns && wait.ns <= least.ns + least.ns / 10);
         if (least.ns < spare.ns) assert_true(wait.ns < spare.ns);
     }

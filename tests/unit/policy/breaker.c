@@ -32,12 +32,12 @@ static struct belay_breaker_permit take(struct belay_breaker *breaker, int64_t n
 
 static struct belay_breaker_result result_of(enum belay_health health)
 {
-    return (struct belay_breaker_result){.health = health, .allowed = belay_span_ms(1000),
-                                         .elapsed = belay_span_ms(10)};
+    return (struct belay_breaker_result){
+        .health = health, .allowed = belay_span_ms(1000), .elapsed = belay_span_ms(10)};
 }
 
-static void give_result(struct belay_breaker *breaker, struct belay_breaker_permit permit, enum belay_health health,
-                        int64_t now_ms)
+static void give_result(struct belay_breaker *breaker, struct belay_breaker_permit permit,
+                        enum belay_health health, int64_t now_ms)
 {
     struct belay_breaker_result result = result_of(health);
     belay_breaker_on_result(breaker, permit, &result, at(now_ms), 0);
@@ -105,7 +105,8 @@ static void test_less_than_half_does_not(void **state)
 {
     (void)state;
     struct belay_breaker breaker = breaker_of(defaults());
-    for (int i = 0; i < 1000; i++) call(&breaker, i % 100 < 51 ? BELAY_HEALTH_GOOD : BELAY_HEALTH_NEUTRAL, 0);
+    for (int i = 0; i < 1000; i++)
+        call(&breaker, i % 100 < 51 ? BELAY_HEALTH_GOOD : BELAY_HEALTH_NEUTRAL, 0);
     for (int i = 0; i < 400; i++) call(&breaker, i % 2 ? BELAY_HEALTH_GOOD : BELAY_HEALTH_BAD, 0);
     assert_int_equal(breaker.state, BELAY_BREAKER_CLOSED);
 }
@@ -244,7 +245,8 @@ static void test_each_reopening_lasts_twice_as_long_up_to_a_limit(void **state)
     call(&breaker, BELAY_HEALTH_GOOD, now + 60000);
     assert_int_equal(breaker.state, BELAY_BREAKER_CLOSED);
     for (int i = 0; i < 10; i++) call(&breaker, BELAY_HEALTH_BAD, now + 60000);
-    assert_int_equal(ask(&breaker, now + 65000), BELAY_BREAKER_PASS); /* closing made it short again */
+    assert_int_equal(ask(&breaker, now + 65000),
+                     BELAY_BREAKER_PASS); /* closing made it short again */
 }
 
 static void test_jitter_lengthens_an_opening_by_at_most_a_tenth(void **state)
@@ -344,10 +346,12 @@ static void test_a_timeout_of_a_tiny_attempt_is_neutral(void **state)
     struct belay_breaker_result timeout = result_of(BELAY_HEALTH_BAD);
     timeout.timed_out = true;
     timeout.allowed = belay_span_ns(belay_span_ms(100).ns - 1);
-    for (int i = 0; i < 50; i++) belay_breaker_on_result(&breaker, take(&breaker, 0), &timeout, at(0), 0);
+    for (int i = 0; i < 50; i++)
+        belay_breaker_on_result(&breaker, take(&breaker, 0), &timeout, at(0), 0);
     assert_int_equal(breaker.total.calls, 0);
     timeout.allowed = belay_span_ms(100);
-    for (int i = 0; i < 10; i++) belay_breaker_on_result(&breaker, take(&breaker, 0), &timeout, at(0), 0);
+    for (int i = 0; i < 10; i++)
+        belay_breaker_on_result(&breaker, take(&breaker, 0), &timeout, at(0), 0);
     assert_int_equal(breaker.state, BELAY_BREAKER_OPEN);
 }
 
@@ -357,14 +361,17 @@ static void test_a_tiny_attempt_that_was_reset_is_a_failure(void **state)
     struct belay_breaker breaker = breaker_of(defaults());
     struct belay_breaker_result reset = result_of(BELAY_HEALTH_BAD);
     reset.allowed = belay_span_ms(1);
-    for (int i = 0; i < 10; i++) belay_breaker_on_result(&breaker, take(&breaker, 0), &reset, at(0), 0);
+    for (int i = 0; i < 10; i++)
+        belay_breaker_on_result(&breaker, take(&breaker, 0), &reset, at(0), 0);
     assert_int_equal(breaker.state, BELAY_BREAKER_OPEN);
 }
 
-static void slow_calls(struct belay_breaker *breaker, struct belay_breaker_result result, int64_t elapsed_ms, int n)
+static void slow_calls(struct belay_breaker *breaker, struct belay_breaker_result result,
+                       int64_t elapsed_ms, int n)
 {
     result.elapsed = belay_span_ms(elapsed_ms);
-    for (int i = 0; i < n; i++) belay_breaker_on_result(breaker, take(breaker, 0), &result, at(0), 0);
+    for (int i = 0; i < n; i++)
+        belay_breaker_on_result(breaker, take(breaker, 0), &result, at(0), 0);
 }
 
 static void test_slow_calls_open(void **state)
@@ -467,8 +474,8 @@ static void test_states_have_names(void **state)
     assert_null(belay_breaker_state_name((enum belay_breaker_state) - 1));
 }
 
-/* Every change is one of the four edges and begins a new generation; probes never exceed their number; counts are the
- * sum of the buckets; nothing passes before its time. */
+/* Every change is one of the four edges and begins a new generation; probes never exceed their
+ * number; counts are the sum of the buckets; nothing passes before its time. */
 static void check_step(const struct belay_breaker *before, const struct belay_breaker *after)
 {
     static const bool legal[3][3] = {
@@ -510,14 +517,17 @@ static void test_random_sequences_take_only_legal_edges(void **state)
         for (int step = 0; step < 2000; step++) {
             struct belay_breaker before = breaker;
             size_t i = (size_t)test_below(&rng, N);
-            now += test_chance(&rng, 2) ? (int64_t)test_below(&rng, 70000) : (int64_t)test_below(&rng, 50);
+            now += test_chance(&rng, 2) ? (int64_t)test_below(&rng, 70000)
+                                        : (int64_t)test_below(&rng, 50);
             if (!out[i]) {
                 bool is_retry = test_chance(&rng, 30);
-                struct belay_breaker_answer answer = belay_breaker_decide(&breaker, at(now), is_retry);
+                struct belay_breaker_answer answer =
+                    belay_breaker_decide(&breaker, at(now), is_retry);
                 assert_memory_equal(&before, &breaker, sizeof breaker);
                 if (answer.kind != BELAY_BREAKER_PASS) continue;
                 if (is_retry) assert_int_equal(breaker.state, BELAY_BREAKER_CLOSED);
-                if (breaker.state == BELAY_BREAKER_OPEN) assert_true(at(now).ns >= breaker.retry_at.ns);
+                if (breaker.state == BELAY_BREAKER_OPEN)
+                    assert_true(at(now).ns >= breaker.retry_at.ns);
                 permits[i] = belay_breaker_take(&breaker, at(now + 1000));
                 assert_int_equal(permits[i].probe, breaker.state == BELAY_BREAKER_HALF_OPEN);
                 out[i] = true;
@@ -531,7 +541,8 @@ static void test_random_sequences_take_only_legal_edges(void **state)
                     .cancelled = test_chance(&rng, 20),
                     .allowed = belay_span_ms((int64_t)test_below(&rng, 200)),
                     .elapsed = belay_span_ms((int64_t)test_below(&rng, 80)),
-                    .hint = belay_span_ms(test_chance(&rng, 50) ? (int64_t)test_below(&rng, 3000) : 0),
+                    .hint =
+                        belay_span_ms(test_chance(&rng, 50) ? (int64_t)test_below(&rng, 3000) : 0),
                 };
                 belay_breaker_on_result(&breaker, permits[i], &result, at(now), rng_next(&rng));
                 if (permits[i].generation != before.generation) {

@@ -70,8 +70,9 @@ static void test_the_largest_numbers_do_not_wrap(void **state)
     }
 }
 
-/* With S = burst + ratio * operations - retries, measured from the start, the guarantee over every span is that S never
- * falls more than `burst` below its highest value before; that is, its draw-down is bounded. */
+/* With S = burst + ratio * operations - retries, measured from the start, the guarantee over every
+ * span is that S never falls more than `burst` below its highest value before; that is, its
+ * draw-down is bounded. */
 static void run_random_traffic(struct rng *rng, uint32_t ratio_ppm, uint32_t burst)
 {
     struct belay_budget budget;

@@ -29,7 +29,8 @@ static void test_a_free_slot_is_promised_to_who_waits(void **state)
     belay_bulkhead_on_wait(&bulkhead);
     assert_int_equal(belay_bulkhead_decide(&bulkhead), BELAY_BULKHEAD_FULL);
     assert_true(belay_bulkhead_give(&bulkhead, false));
-    assert_int_equal(belay_bulkhead_decide(&bulkhead), BELAY_BULKHEAD_QUEUE); /* a newcomer does not get it */
+    assert_int_equal(belay_bulkhead_decide(&bulkhead),
+                     BELAY_BULKHEAD_QUEUE); /* a newcomer does not get it */
     belay_bulkhead_take(&bulkhead, true);
     assert_int_equal(bulkhead.in_flight, 1);
     assert_int_equal(bulkhead.promised, 0);
@@ -66,7 +67,8 @@ static void test_random_comings_and_goings_keep_the_limits(void **state)
     (void)state;
     struct rng rng = test_rng("bulkhead");
     for (int round = 0; round < 200; round++) {
-        struct belay_bulkhead_config config = {true, 1 + (uint32_t)test_below(&rng, 5), (uint32_t)test_below(&rng, 4)};
+        struct belay_bulkhead_config config = {true, 1 + (uint32_t)test_below(&rng, 5),
+                                               (uint32_t)test_below(&rng, 4)};
         struct belay_bulkhead bulkhead;
         belay_bulkhead_init(&bulkhead, &config);
         for (int i = 0; i < 500; i++) {
@@ -81,15 +83,18 @@ static void test_random_comings_and_goings_keep_the_limits(void **state)
                 break;
             case 2:
                 if (bulkhead.promised == 0) break;
-                if (test_chance(&rng, 50)) (void)belay_bulkhead_give(&bulkhead, true);
-                else belay_bulkhead_take(&bulkhead, true);
+                if (test_chance(&rng, 50))
+                    (void)belay_bulkhead_give(&bulkhead, true);
+                else
+                    belay_bulkhead_take(&bulkhead, true);
                 break;
             default:
                 if (bulkhead.waiting > 0) belay_bulkhead_on_leave(&bulkhead);
             }
             assert_true(bulkhead.in_flight + bulkhead.promised <= config.max);
             assert_true(bulkhead.waiting <= config.queue);
-            if (bulkhead.waiting > 0) assert_int_equal(bulkhead.in_flight + bulkhead.promised, config.max);
+            if (bulkhead.waiting > 0)
+                assert_int_equal(bulkhead.in_flight + bulkhead.promised, config.max);
         }
     }
 }

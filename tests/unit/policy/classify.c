@@ -1,4 +1,5 @@
-/* classify.c: what every outcome means, for a request that may be repeated and for one that may not. */
+/* classify.c: what every outcome means, for a request that may be repeated and for one that may
+ * not. */
 #include <belay/classify.h>
 
 #include "test.h"
@@ -40,7 +41,8 @@ static void test_who_is_replay_safe(void **state)
     assert_true(belay_traits_replay_safe(&declared_put));
     assert_false(belay_traits_replay_safe(&writing_get));
     struct belay_traits reading_post = {.safe_method = false, .write = false};
-    assert_false(belay_traits_replay_safe(&reading_post)); /* a declared read does not make a POST safe */
+    assert_false(
+        belay_traits_replay_safe(&reading_post)); /* a declared read does not make a POST safe */
 }
 
 static void test_2xx_is_success_for_everybody(void **state)
@@ -64,8 +66,10 @@ static void test_every_status_for_a_get(void **state)
         if (code / 100 == 2) continue;
         if (is_default_repeatable(code)) {
             check(classify(&get, status(code)), BELAY_CLASS_REPEATABLE, BELAY_REASON_BACKOFF);
-            check(classify(&keyed_post, status(code)), BELAY_CLASS_REPEATABLE, BELAY_REASON_BACKOFF);
-            check(classify(&declared_put, status(code)), BELAY_CLASS_REPEATABLE, BELAY_REASON_BACKOFF);
+            check(classify(&keyed_post, status(code)), BELAY_CLASS_REPEATABLE,
+                  BELAY_REASON_BACKOFF);
+            check(classify(&declared_put, status(code)), BELAY_CLASS_REPEATABLE,
+                  BELAY_REASON_BACKOFF);
         } else {
             check(classify(&get, status(code)), BELAY_CLASS_FINAL, BELAY_REASON_NOT_REPEATABLE);
         }
@@ -78,9 +82,12 @@ static void test_every_status_for_a_post(void **state)
     for (int code = 100; code < 600; code++) {
         if (code / 100 == 2) continue;
         struct belay_class c = classify(&post, status(code));
-        if (code == 502 || code == 504) check(c, BELAY_CLASS_UNKNOWN, BELAY_REASON_GATEWAY_UNKNOWN);
-        else if (code == 429 || code == 503) check(c, BELAY_CLASS_FINAL, BELAY_REASON_NOT_REPLAY_SAFE);
-        else check(c, BELAY_CLASS_FINAL, BELAY_REASON_NOT_REPEATABLE);
+        if (code == 502 || code == 504)
+            check(c, BELAY_CLASS_UNKNOWN, BELAY_REASON_GATEWAY_UNKNOWN);
+        else if (code == 429 || code == 503)
+            check(c, BELAY_CLASS_FINAL, BELAY_REASON_NOT_REPLAY_SAFE);
+        else
+            check(c, BELAY_CLASS_FINAL, BELAY_REASON_NOT_REPEATABLE);
     }
 }
 
@@ -98,9 +105,10 @@ static const struct {
     enum belay_error_class error;
     bool repeatable, unknown;
 } errors[] = {
-    {BELAY_ERROR_DNS, true, false},        {BELAY_ERROR_REFUSED, true, false}, {BELAY_ERROR_TIMEOUT, true, true},
-    {BELAY_ERROR_TLS, false, false},       {BELAY_ERROR_RESET, true, true},    {BELAY_ERROR_CLOSED, true, true},
-    {BELAY_ERROR_PROTOCOL, false, true},   {BELAY_ERROR_TOO_LARGE, false, true},
+    {BELAY_ERROR_DNS, true, false},       {BELAY_ERROR_REFUSED, true, false},
+    {BELAY_ERROR_TIMEOUT, true, true},    {BELAY_ERROR_TLS, false, false},
+    {BELAY_ERROR_RESET, true, true},      {BELAY_ERROR_CLOSED, true, true},
+    {BELAY_ERROR_PROTOCOL, false, true},  {BELAY_ERROR_TOO_LARGE, false, true},
     {BELAY_ERROR_CANCELLED, false, true},
 };
 enum { ERRORS = sizeof errors / sizeof errors[0] };
@@ -112,8 +120,10 @@ static void test_every_error_for_a_get(void **state)
     for (size_t i = 0; i < ERRORS; i++) {
         for (int sent = 0; sent < BELAY_SENT_COUNT; sent++) {
             struct belay_class c = classify(&get, error(errors[i].error, (enum belay_sent)sent));
-            if (errors[i].repeatable) check(c, BELAY_CLASS_REPEATABLE, BELAY_REASON_BACKOFF);
-            else check(c, BELAY_CLASS_FINAL, BELAY_REASON_NOT_REPEATABLE);
+            if (errors[i].repeatable)
+                check(c, BELAY_CLASS_REPEATABLE, BELAY_REASON_BACKOFF);
+            else
+                check(c, BELAY_CLASS_FINAL, BELAY_REASON_NOT_REPEATABLE);
         }
     }
 }
@@ -123,17 +133,23 @@ static void test_every_error_for_a_post(void **state)
     (void)state;
     for (size_t i = 0; i < ERRORS; i++) {
         struct belay_class unsent = classify(&post, error(errors[i].error, BELAY_UNSENT));
-        if (errors[i].repeatable) check(unsent, BELAY_CLASS_REPEATABLE, BELAY_REASON_BACKOFF);
-        else check(unsent, BELAY_CLASS_FINAL, BELAY_REASON_NOT_REPEATABLE);
+        if (errors[i].repeatable)
+            check(unsent, BELAY_CLASS_REPEATABLE, BELAY_REASON_BACKOFF);
+        else
+            check(unsent, BELAY_CLASS_FINAL, BELAY_REASON_NOT_REPEATABLE);
         assert_int_equal(unsent.effect, BELAY_EFFECT_NONE);
 
         struct belay_class sent = classify(&post, error(errors[i].error, BELAY_SENT));
-        if (errors[i].unknown) check(sent, BELAY_CLASS_UNKNOWN, BELAY_REASON_EFFECT_UNKNOWN);
-        else assert_int_equal(sent.kind, BELAY_CLASS_FINAL);
+        if (errors[i].unknown)
+            check(sent, BELAY_CLASS_UNKNOWN, BELAY_REASON_EFFECT_UNKNOWN);
+        else
+            assert_int_equal(sent.kind, BELAY_CLASS_FINAL);
         assert_int_equal(sent.effect, BELAY_EFFECT_UNKNOWN);
 
         struct belay_class answered = classify(&post, error(errors[i].error, BELAY_ANSWERED));
-        assert_int_equal(answered.kind, BELAY_CLASS_FINAL); /* a final status was read: never again, nothing to ask */
+        assert_int_equal(
+            answered.kind,
+            BELAY_CLASS_FINAL); /* a final status was read: never again, nothing to ask */
         assert_int_equal(answered.effect, BELAY_EFFECT_UNKNOWN);
     }
 }
@@ -155,11 +171,14 @@ static void test_the_list_is_the_users(void **state)
 {
     (void)state;
     struct belay_retry_on list = {0};
-    struct belay_outcome unavailable = status(503), internal = status(500), timeout = error(BELAY_ERROR_TIMEOUT, 0);
-    assert_int_equal(belay_classify_decide(&get, &list, false, &unavailable).kind, BELAY_CLASS_FINAL);
+    struct belay_outcome unavailable = status(503), internal = status(500),
+                         timeout = error(BELAY_ERROR_TIMEOUT, 0);
+    assert_int_equal(belay_classify_decide(&get, &list, false, &unavailable).kind,
+                     BELAY_CLASS_FINAL);
     assert_int_equal(belay_classify_decide(&get, &list, false, &timeout).kind, BELAY_CLASS_FINAL);
     belay_retry_on_add_status(&list, 500);
-    assert_int_equal(belay_classify_decide(&get, &list, false, &internal).kind, BELAY_CLASS_REPEATABLE);
+    assert_int_equal(belay_classify_decide(&get, &list, false, &internal).kind,
+                     BELAY_CLASS_REPEATABLE);
     assert_int_equal(belay_classify_decide(&post, &list, false, &internal).kind, BELAY_CLASS_FINAL);
 }
 
@@ -168,7 +187,8 @@ static void test_no_list_makes_success_tls_or_cancelled_repeatable(void **state)
     (void)state;
     struct belay_retry_on all = {.errors = UINT32_MAX};
     for (int code = 0; code < 1000; code++) belay_retry_on_add_status(&all, code);
-    struct belay_outcome ok = status(204), tls = error(BELAY_ERROR_TLS, 0), gone = error(BELAY_ERROR_CANCELLED, 0);
+    struct belay_outcome ok = status(204), tls = error(BELAY_ERROR_TLS, 0),
+                         gone = error(BELAY_ERROR_CANCELLED, 0);
     assert_int_equal(belay_classify_decide(&get, &all, false, &ok).kind, BELAY_CLASS_SUCCESS);
     assert_int_equal(belay_classify_decide(&get, &all, false, &tls).kind, BELAY_CLASS_FINAL);
     assert_int_equal(belay_classify_decide(&get, &all, false, &gone).kind, BELAY_CLASS_FINAL);
@@ -218,7 +238,8 @@ static void test_what_every_outcome_says_of_the_recipient(void **state)
     for (int e = BELAY_ERROR_NONE + 1; e < BELAY_ERROR_COUNT; e++) {
         struct belay_outcome outcome = error((enum belay_error_class)e, BELAY_SENT);
         bool neutral = e == BELAY_ERROR_TOO_LARGE || e == BELAY_ERROR_CANCELLED;
-        assert_int_equal(belay_classify_health(&outcome), neutral ? BELAY_HEALTH_NEUTRAL : BELAY_HEALTH_BAD);
+        assert_int_equal(belay_classify_health(&outcome),
+                         neutral ? BELAY_HEALTH_NEUTRAL : BELAY_HEALTH_BAD);
         outcome.stale = true;
         assert_int_equal(belay_classify_health(&outcome), BELAY_HEALTH_NEUTRAL);
     }

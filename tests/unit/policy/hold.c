@@ -161,7 +161,9 @@ static void test_no_two_random_waiters_go_within_the_pace(void **state)
         }
         for (int i = 0; i < N; i++) {
             for (int j = 0; j < i; j++) {
-                if (tickets[i].generation != hold.generation || tickets[j].generation != hold.generation) continue;
+                if (tickets[i].generation != hold.generation ||
+                    tickets[j].generation != hold.generation)
+                    continue;
                 assert_true(llabs(tickets[i].at.ns - tickets[j].at.ns) >= config.pace.ns);
             }
         }

@@ -7,10 +7,10 @@
 
 typedef const char *(*name_fn)(int value);
 
-#define NAME_FN(what, type)                                                                                           \
-    static const char *what(int value)                                                                                \
-    {                                                                                                                 \
-        return belay_##what((enum type)value);                                                                        \
+#define NAME_FN(what, type)                                                                        \
+    static const char *what(int value)                                                             \
+    {                                                                                              \
+        return belay_##what((enum type)value);                                                     \
     }
 NAME_FN(error_class_name, belay_error_class)
 NAME_FN(phase_name, belay_phase)
@@ -28,11 +28,15 @@ static const struct {
     {error_class_name, "none dns refused timeout tls reset closed protocol too_large cancelled"},
     {phase_name, "none dns connect tls send headers body"},
     {sent_name, "unsent sent answered"},
-    {decision_name, "return retry check_state stop deadline_exceeded max_attempts budget_exhausted breaker_open"},
-    {terminal_name, "none deadline_exceeded breaker_open bulkhead_full quota_exceeded not_before budget_exhausted "
-                    "max_attempts cancelled bad_request"},
-    {reason_name, "success answer_started effect_unknown gateway_unknown not_repeatable not_replay_safe retry_owned "
-                  "no_time no_attempts no_budget breaker_not_closed backoff retry_after stale_connection"},
+    {decision_name,
+     "return retry check_state stop deadline_exceeded max_attempts budget_exhausted breaker_open"},
+    {terminal_name,
+     "none deadline_exceeded breaker_open bulkhead_full quota_exceeded not_before budget_exhausted "
+     "max_attempts cancelled bad_request"},
+    {reason_name,
+     "success answer_started effect_unknown gateway_unknown not_repeatable not_replay_safe "
+     "retry_owned "
+     "no_time no_attempts no_budget breaker_not_closed backoff retry_after stale_connection"},
     {outcome_class_name, "success repeatable unknown final"},
     {wait_source_name, "none backoff retry_after"},
 };
@@ -79,7 +83,8 @@ static void test_parsing_takes_exactly_the_words(void **state)
 static void test_parsing_leaves_out_alone_for_anything_else(void **state)
 {
     (void)state;
-    static const char *const others[] = {"", "none", "Timeout", "timeout ", "timeou", "xtimeout", "sen", "bodyy"};
+    static const char *const others[] = {"",       "none",     "Timeout", "timeout ",
+                                         "timeou", "xtimeout", "sen",     "bodyy"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         enum belay_error_class error = BELAY_ERROR_TLS;
         enum belay_phase phase = BELAY_PHASE_SEND;
@@ -87,7 +92,8 @@ static void test_parsing_leaves_out_alone_for_anything_else(void **state)
         assert_false(belay_error_class_parse(others[i], strlen(others[i]), &error));
         assert_false(belay_phase_parse(others[i], strlen(others[i]), &phase));
         assert_false(belay_sent_parse(others[i], strlen(others[i]), &sent));
-        assert_true(error == BELAY_ERROR_TLS && phase == BELAY_PHASE_SEND && sent == BELAY_ANSWERED);
+        assert_true(error == BELAY_ERROR_TLS && phase == BELAY_PHASE_SEND &&
+                    sent == BELAY_ANSWERED);
     }
 }
 

@@ -1,4 +1,5 @@
-/* quota.c: calls taken stay within burst + span / per_call, and what the recipient says only slows them. */
+/* quota.c: calls taken stay within burst + span / per_call, and what the recipient says only slows
+ * them. */
 #include <belay/quota.h>
 
 #include "seed.h"
@@ -41,7 +42,8 @@ static void test_who_waits_behind_others_waits_longer(void **state)
     (void)state;
     struct belay_quota quota = quota_of(20, 1);
     belay_quota_take(&quota, at(1000));
-    for (uint32_t ahead = 0; ahead < 5; ahead++) assert_int_equal(next_ms(&quota, 1000, ahead), 1020 + 20 * ahead);
+    for (uint32_t ahead = 0; ahead < 5; ahead++)
+        assert_int_equal(next_ms(&quota, 1000, ahead), 1020 + 20 * ahead);
 }
 
 static void test_idle_time_earns_no_more_than_the_burst(void **state)
@@ -148,7 +150,8 @@ static void test_extreme_numbers_saturate(void **state)
     for (int i = 0; i < 5; i++) {
         belay_quota_take(&quota, at(i));
         belay_quota_on_too_many(&quota, at(i));
-        assert_true(belay_quota_next_at(&quota, at(i), UINT32_MAX).ns >= belay_quota_next_at(&quota, at(i), 0).ns);
+        assert_true(belay_quota_next_at(&quota, at(i), UINT32_MAX).ns >=
+                    belay_quota_next_at(&quota, at(i), 0).ns);
     }
 }
 
@@ -168,7 +171,8 @@ static void test_calls_stay_within_the_pace_over_every_span(void **state)
             int64_t level = now - taken * per_call; /* earned less spent */
             highest = level > highest ? level : highest;
             if (test_chance(&rng, 2)) belay_quota_on_too_many(&quota, at(now));
-            if (test_chance(&rng, 2)) belay_quota_on_limit(&quota, at(now), test_below(&rng, 5), belay_span_ms(100));
+            if (test_chance(&rng, 2))
+                belay_quota_on_limit(&quota, at(now), test_below(&rng, 5), belay_span_ms(100));
             while (next_ms(&quota, now, (uint32_t)test_below(&rng, 2)) <= now) {
                 belay_quota_take(&quota, at(now));
                 taken++;

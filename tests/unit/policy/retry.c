@@ -1,13 +1,19 @@
-/* retry.c: the nine rules in their order: with everything against a retry, the first rule names the reason. */
+/* retry.c: the nine rules in their order: with everything against a retry, the first rule names the
+ * reason. */
 #include <belay/retry.h>
 
 #include "test.h"
 
-static const struct belay_class success = {BELAY_CLASS_SUCCESS, BELAY_REASON_SUCCESS, BELAY_EFFECT_DONE};
-static const struct belay_class repeatable = {BELAY_CLASS_REPEATABLE, BELAY_REASON_BACKOFF, BELAY_EFFECT_NONE};
-static const struct belay_class final = {BELAY_CLASS_FINAL, BELAY_REASON_NOT_REPEATABLE, BELAY_EFFECT_NONE};
-static const struct belay_class unknown = {BELAY_CLASS_UNKNOWN, BELAY_REASON_EFFECT_UNKNOWN, BELAY_EFFECT_UNKNOWN};
-static const struct belay_class gateway = {BELAY_CLASS_UNKNOWN, BELAY_REASON_GATEWAY_UNKNOWN, BELAY_EFFECT_UNKNOWN};
+static const struct belay_class success = {BELAY_CLASS_SUCCESS, BELAY_REASON_SUCCESS,
+                                           BELAY_EFFECT_DONE};
+static const struct belay_class repeatable = {BELAY_CLASS_REPEATABLE, BELAY_REASON_BACKOFF,
+                                              BELAY_EFFECT_NONE};
+static const struct belay_class final = {BELAY_CLASS_FINAL, BELAY_REASON_NOT_REPEATABLE,
+                                         BELAY_EFFECT_NONE};
+static const struct belay_class unknown = {BELAY_CLASS_UNKNOWN, BELAY_REASON_EFFECT_UNKNOWN,
+                                           BELAY_EFFECT_UNKNOWN};
+static const struct belay_class gateway = {BELAY_CLASS_UNKNOWN, BELAY_REASON_GATEWAY_UNKNOWN,
+                                           BELAY_EFFECT_UNKNOWN};
 
 static struct belay_retry_facts facts_of(struct belay_class outcome_class)
 {
@@ -34,7 +40,8 @@ static struct belay_retry_facts hopeless(struct belay_class outcome_class)
     return facts;
 }
 
-static void check(const struct belay_retry_facts *facts, enum belay_decision decision, enum belay_reason reason)
+static void check(const struct belay_retry_facts *facts, enum belay_decision decision,
+                  enum belay_reason reason)
 {
     struct belay_retry_plan plan = belay_retry_decide(facts);
     assert_int_equal(plan.decision, decision);

@@ -27,7 +27,8 @@ static void a_held_answer_still_on_its_way_is_streamed_when_given(void **state)
     (void)state;
     struct scene scene;
     scene_init(&scene, "deadline: 800ms, attempts: 2, bulkhead: { max: 1 }", NULL);
-    PEER_SAYS(&scene.peer, {.bytes = "HTTP/1.1 503 No\r\nContent-Length: 7\r\n\r\nslowly!", .drip_ms = 4},
+    PEER_SAYS(&scene.peer,
+              {.bytes = "HTTP/1.1 503 No\r\nContent-Length: 7\r\n\r\nslowly!", .drip_ms = 4},
               {.bytes = OK("ok", 2), .after_ms = 2000});
     struct scene_client *first = scene_connect(&scene), *second = scene_connect(&scene);
     scene_send(first, GET("/1"));
@@ -99,11 +100,14 @@ static void framing_towards_the_client(void **state)
     static const struct {
         const char *request, *answer, *got;
     } rows[] = {
-        {GET("/"), "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\nT: u\r\n\r\n",
+        {GET("/"),
+         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\nT: "
+         "u\r\n\r\n",
          "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n"},
         {GET("/"), "HTTP/1.0 200 OK\r\n\r\nuntil close",
          "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nb\r\nuntil close\r\n0\r\n\r\n"},
-        {"GET / HTTP/1.0\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n",
+        {"GET / HTTP/1.0\r\n\r\n",
+         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n",
          "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nab"},
         {"HEAD / HTTP/1.1\r\nHost: s\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n",
          "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"},
@@ -112,7 +116,8 @@ static void framing_towards_the_client(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct scene scene;
         scene_init(&scene, "", NULL);
-        struct peer_reply reply = {.bytes = rows[i].answer, .then = i == 1 ? PEER_CLOSE : PEER_KEEP};
+        struct peer_reply reply = {.bytes = rows[i].answer,
+                                   .then = i == 1 ? PEER_CLOSE : PEER_KEEP};
         scene.peer.script = &reply;
         assert_got(scene_ask(&scene, rows[i].request), rows[i].got);
         scene_deinit(&scene);

@@ -1,4 +1,5 @@
-/* conformance.c: the rows of http1.tsv and deadline.tsv that a running proxy has to keep, each with its whole kind. */
+/* conformance.c: the rows of http1.tsv and deadline.tsv that a running proxy has to keep, each with
+ * its whole kind. */
 #include "scene.h"
 
 #include "base/check.h"
@@ -24,9 +25,12 @@ static void refuse_one(const struct bad *row, bool drip)
     struct scene scene;
     scene_init(&scene, "", NULL);
     struct scene_client *client = scene_connect(&scene);
-    struct belay_slice bytes = belay_slice(row->bytes, row->length ? row->length : strlen(row->bytes));
-    if (drip) scene_drip(client, bytes);
-    else scene_send_bytes(client, bytes);
+    struct belay_slice bytes =
+        belay_slice(row->bytes, row->length ? row->length : strlen(row->bytes));
+    if (drip)
+        scene_drip(client, bytes);
+    else
+        scene_send_bytes(client, bytes);
     scene_pass(&scene, 1500); /* less than the deadline: nothing but the bytes may be the reason */
     char status[32];
     int length = snprintf(status, sizeof status, "HTTP/1.1 %d ", row->status ? row->status : 400);
@@ -51,13 +55,19 @@ static void refuse_all(const struct bad *rows, size_t count)
     }
 }
 
-#define REFUSE(...) \
-    do { \
-        static const struct bad rows_[] = {__VA_ARGS__}; \
-        refuse_all(rows_, sizeof rows_ / sizeof rows_[0]); \
+#define REFUSE(...)                                                                                \
+    do {                                                                                           \
+        static const struct bad rows_[] = {__VA_ARGS__};                                           \
+        refuse_all(rows_, sizeof rows_ / sizeof rows_[0]);                                         \
     } while (0)
-#define BAD(text) {.bytes = text, .length = sizeof(text) - 1}
-#define BAD_WITH(status_, text) {.bytes = text, .length = sizeof(text) - 1, .status = status_}
+#define BAD(text)                                                                                  \
+    {                                                                                              \
+        .bytes = text, .length = sizeof(text) - 1                                                  \
+    }
+#define BAD_WITH(status_, text)                                                                    \
+    {                                                                                              \
+        .bytes = text, .length = sizeof(text) - 1, .status = status_                               \
+    }
 
 /* ---- requests that are none ---- */
 
@@ -94,7 +104,8 @@ static void h6(void **state)
 static void h7(void **state)
 {
     (void)state;
-    REFUSE(BAD(HEAD "Content-Length : 2\r\n\r\nab"), BAD(HEAD "Transfer-Encoding\t: chunked\r\n\r\n0\r\n\r\n"));
+    REFUSE(BAD(HEAD "Content-Length : 2\r\n\r\nab"),
+           BAD(HEAD "Transfer-Encoding\t: chunked\r\n\r\n0\r\n\r\n"));
 }
 
 static void h8(void **state)
@@ -125,7 +136,8 @@ static void h12(void **state)
 static void h14(void **state)
 {
     (void)state;
-    REFUSE(BAD(CHUNKED "10000000000000002\r\nab\r\n0\r\n\r\n"), BAD(CHUNKED "ffffffffffffffff\r\nab\r\n0\r\n\r\n"));
+    REFUSE(BAD(CHUNKED "10000000000000002\r\nab\r\n0\r\n\r\n"),
+           BAD(CHUNKED "ffffffffffffffff\r\nab\r\n0\r\n\r\n"));
 }
 
 static void h16(void **state)
@@ -143,8 +155,8 @@ static void h16(void **state)
 static void h17(void **state)
 {
     (void)state;
-    REFUSE(BAD(CHUNKED "2\nab\r\n0\r\n\r\n"), BAD(CHUNKED "2\r\nab\n0\r\n\r\n"), BAD(CHUNKED "2\r\nab\r\n0\n\r\n"),
-           BAD(CHUNKED "2\r\nab\r\n0\r\n\n"));
+    REFUSE(BAD(CHUNKED "2\nab\r\n0\r\n\r\n"), BAD(CHUNKED "2\r\nab\n0\r\n\r\n"),
+           BAD(CHUNKED "2\r\nab\r\n0\n\r\n"), BAD(CHUNKED "2\r\nab\r\n0\r\n\n"));
 }
 
 static void h24(void **state)
@@ -170,17 +182,21 @@ static void h25(void **state)
 static void h27(void **state)
 {
     (void)state;
-    REFUSE(BAD("GET / HTTP/1.1\r\n Host: s\r\n\r\n"), BAD("GET / HTTP/1.1\r\nHost: s\r\n: x\r\n\r\n"),
-           BAD("GET / HTTP/1.1\r\nHost: s\r\nnocolon\r\n\r\n"), BAD("GET / HTTP/1.1\r\nHost: s\r\na\x7f: x\r\n\r\n"),
-           BAD("GET / HTTP/1.1\r\nHost: s\r\na\x01: x\r\n\r\n"), BAD("GET / HTTP/1.1\r\nHost: s\r\n\xe4: x\r\n\r\n"));
+    REFUSE(BAD("GET / HTTP/1.1\r\n Host: s\r\n\r\n"),
+           BAD("GET / HTTP/1.1\r\nHost: s\r\n: x\r\n\r\n"),
+           BAD("GET / HTTP/1.1\r\nHost: s\r\nnocolon\r\n\r\n"),
+           BAD("GET / HTTP/1.1\r\nHost: s\r\na\x7f: x\r\n\r\n"),
+           BAD("GET / HTTP/1.1\r\nHost: s\r\na\x01: x\r\n\r\n"),
+           BAD("GET / HTTP/1.1\r\nHost: s\r\n\xe4: x\r\n\r\n"));
 }
 
 static void h28(void **state)
 {
     (void)state;
     REFUSE(BAD("GET / HTTP/1.1\r\n\r\n"), BAD("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"),
-           BAD("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n"), BAD("GET / HTTP/1.1\r\nHost: a,b\r\n\r\n"),
-           BAD("GET / HTTP/1.1\r\nHost: u@a\r\n\r\n"), BAD("GET / HTTP/1.1\r\nHost: a/b\r\n\r\n"));
+           BAD("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n"),
+           BAD("GET / HTTP/1.1\r\nHost: a,b\r\n\r\n"), BAD("GET / HTTP/1.1\r\nHost: u@a\r\n\r\n"),
+           BAD("GET / HTTP/1.1\r\nHost: a/b\r\n\r\n"));
 }
 
 static void h34(void **state)
@@ -195,7 +211,8 @@ static void h34(void **state)
     row.status = 431;
     refuse_one(&row, false);
     size_t used = (size_t)snprintf(bytes, sizeof bytes, "GET / HTTP/1.1\r\nHost: s\r\n");
-    for (int i = 0; i < 120; i++) used += (size_t)snprintf(bytes + used, sizeof bytes - used, "A%d: b\r\n", i);
+    for (int i = 0; i < 120; i++)
+        used += (size_t)snprintf(bytes + used, sizeof bytes - used, "A%d: b\r\n", i);
     used += (size_t)snprintf(bytes + used, sizeof bytes - used, "\r\n");
     row.length = used;
     refuse_one(&row, false);
@@ -210,8 +227,10 @@ static void forwards(const char *request, const char *seen)
         struct scene scene;
         scene_init(&scene, "", NULL);
         struct scene_client *client = scene_connect(&scene);
-        if (drip) scene_drip(client, belay_slice_z(request));
-        else scene_send(client, request);
+        if (drip)
+            scene_drip(client, belay_slice_z(request));
+        else
+            scene_send(client, request);
         scene_pass(&scene, 100);
         assert_string_equal(scene_seen(&scene), seen);
         assert_got(client, ANSWER);
@@ -230,7 +249,8 @@ static void h20(void **state)
 static void h29(void **state)
 {
     (void)state;
-    forwards("GET http://b/1?x HTTP/1.1\r\nHost: a\r\n\r\n", "GET /1?x HTTP/1.1\r\nHost: b\r\n\r\n\n--\n");
+    forwards("GET http://b/1?x HTTP/1.1\r\nHost: a\r\n\r\n",
+             "GET /1?x HTTP/1.1\r\nHost: b\r\n\r\n\n--\n");
     forwards("GET http://b HTTP/1.1\r\nHost: a\r\n\r\n", "GET / HTTP/1.1\r\nHost: b\r\n\r\n\n--\n");
 }
 
@@ -243,16 +263,19 @@ static void h32(void **state)
 static void h37(void **state)
 {
     (void)state;
-    forwards("GET / HTTP/1.1\r\nHost: a\r\nConnection: X-Auth, x-two\r\nX-Auth: s\r\nX-Two: t\r\nX-Keep: u\r\n\r\n",
+    forwards("GET / HTTP/1.1\r\nHost: a\r\nConnection: X-Auth, x-two\r\nX-Auth: s\r\nX-Two: "
+             "t\r\nX-Keep: u\r\n\r\n",
              "GET / HTTP/1.1\r\nHost: a\r\nX-Keep: u\r\n\r\n\n--\n");
 }
 
 static void h39(void **state)
 {
     (void)state;
-    forwards("GET / HTTP/1.1\r\nHost: a\r\nProxy-Connection: keep-alive\r\nKeep-Alive: timeout=5\r\nTE: gzip\r\n"
-             "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n",
-             "GET / HTTP/1.1\r\nHost: a\r\n\r\n\n--\n");
+    forwards(
+        "GET / HTTP/1.1\r\nHost: a\r\nProxy-Connection: keep-alive\r\nKeep-Alive: timeout=5\r\nTE: "
+        "gzip\r\n"
+        "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\n\r\n\n--\n");
 }
 
 static void h41(void **state)
@@ -260,10 +283,12 @@ static void h41(void **state)
     (void)state;
     struct scene scene;
     scene_init(&scene, "", NULL);
-    PEER_SAYS(&scene.peer, {.bytes = OK("1", 1)}, {.bytes = OK("2", 1), .after_ms = 500}, {.bytes = OK("3", 1)});
+    PEER_SAYS(&scene.peer, {.bytes = OK("1", 1)}, {.bytes = OK("2", 1), .after_ms = 500},
+              {.bytes = OK("3", 1)});
     struct scene_client *client = scene_ask(&scene, GET("/1") GET("/2") GET("/3"));
     assert_got(client, OK("1", 1) OK("2", 1) OK("3", 1));
-    assert_string_equal(scene_seen(&scene), GET("/1") "\n--\n" GET("/2") "\n--\n" GET("/3") "\n--\n");
+    assert_string_equal(scene_seen(&scene),
+                        GET("/1") "\n--\n" GET("/2") "\n--\n" GET("/3") "\n--\n");
     scene_deinit(&scene);
 }
 
@@ -277,7 +302,8 @@ static void h48(void **state)
         scene_send(client, "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
         scene_pass(&scene, 100);
     }
-    static const char kept[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\nok";
+    static const char kept[] =
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\nok";
     char twice[2 * sizeof kept];
     (void)snprintf(twice, sizeof twice, "%s%s", kept, kept);
     assert_got(client, twice);
@@ -308,7 +334,8 @@ static void answers(const char *request, const struct peer_reply *reply, const c
 static void h50(void **state)
 {
     (void)state;
-    struct peer_reply reply = {.bytes = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\n" ANSWER};
+    struct peer_reply reply = {
+        .bytes = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\n" ANSWER};
     answers(GET("/"), &reply, ANSWER, true);
 }
 
@@ -317,7 +344,10 @@ static void h53(void **state)
     (void)state;
     struct scene scene;
     scene_init(&scene, "attempts: 1", NULL);
-    PEER_SAYS(&scene.peer, {.bytes = "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n"});
+    PEER_SAYS(
+        &scene.peer,
+        {.bytes =
+             "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n"});
     assert_problem(scene_ask(&scene, GET("/")), 502, "protocol", "http_protocol_error");
     assert_int_equal(peer_open(&scene.peer), 0);
     scene_deinit(&scene);
@@ -328,7 +358,8 @@ static void h54(void **state)
     (void)state;
     struct scene scene;
     scene_init(&scene, "", NULL);
-    PEER_SAYS(&scene.peer, {.bytes = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"}, {.bytes = ANSWER});
+    PEER_SAYS(&scene.peer, {.bytes = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"},
+              {.bytes = ANSWER});
     struct scene_client *client = scene_connect(&scene);
     scene_send(client, "HEAD / HTTP/1.1\r\nHost: s\r\n\r\n");
     scene_pass(&scene, 100);
@@ -343,9 +374,11 @@ static void h54(void **state)
 static void h56(void **state)
 {
     (void)state;
-    struct peer_reply reply = {.bytes = "HTTP/1.1 200 OK\r\nContent-Length: 99\r\nTransfer-Encoding: chunked\r\n\r\n"
-                                        "2\r\nok\r\n0\r\n\r\n"};
-    answers(GET("/"), &reply, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", false);
+    struct peer_reply reply = {
+        .bytes = "HTTP/1.1 200 OK\r\nContent-Length: 99\r\nTransfer-Encoding: chunked\r\n\r\n"
+                 "2\r\nok\r\n0\r\n\r\n"};
+    answers(GET("/"), &reply,
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", false);
 }
 
 static void h58(void **state)
@@ -355,7 +388,8 @@ static void h58(void **state)
     for (size_t i = 0; i < 3; i++) {
         struct scene scene;
         scene_init(&scene, "", NULL);
-        PEER_SAYS(&scene.peer, {.bytes = ANSWER "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nEVIL"}, {.bytes = ANSWER});
+        PEER_SAYS(&scene.peer, {.bytes = ANSWER "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nEVIL"},
+                  {.bytes = ANSWER});
         struct scene_client *client = scene_connect(&scene);
         scene_send(client, GET("/"));
         scene_pass(&scene, 10 + gaps_ms[i]);
@@ -379,14 +413,16 @@ static void h59(void **state)
     for (size_t i = 0; i < 8; i++) {
         struct scene scene;
         scene_init(&scene, "", NULL);
-        struct peer_reply reply = {.bytes = rows[i % 4], .then = i < 4 ? PEER_CLOSE : PEER_RESET, .then_ms = 5};
+        struct peer_reply reply = {
+            .bytes = rows[i % 4], .then = i < 4 ? PEER_CLOSE : PEER_RESET, .then_ms = 5};
         scene.peer.script = &reply;
         struct scene_client *client = scene_ask(&scene, GET("/"));
         assert_true(client->broken);
         assert_false(client->ended);
         assert_null(strstr(scene_got(client), "0\r\n\r\n"));
-        assert_story(&scene, i < 4 ? "1 closed/body stop answer_started\n= stop answer 200 attempts 1\n"
-                                   : "1 reset/body stop answer_started\n= stop answer 200 attempts 1\n");
+        assert_story(&scene,
+                     i < 4 ? "1 closed/body stop answer_started\n= stop answer 200 attempts 1\n"
+                           : "1 reset/body stop answer_started\n= stop answer 200 attempts 1\n");
         assert_int_equal(scene.peer.requests, 1);
         scene_deinit(&scene);
     }
@@ -395,9 +431,10 @@ static void h59(void **state)
 static void h61(void **state)
 {
     (void)state;
-    static const char *const rows[] = {"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf",
-                                       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n",
-                                       "HTTP/1.0 200 OK\r\n\r\nhalf"};
+    static const char *const rows[] = {
+        "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n",
+        "HTTP/1.0 200 OK\r\n\r\nhalf"};
     for (size_t i = 0; i < 6; i++) {
         struct scene scene;
         scene_init(&scene, "", NULL);
@@ -417,8 +454,8 @@ static void h61(void **state)
 static void h62(void **state)
 {
     (void)state;
-    static const char *const rows[] = {"HTTP/1.1 99 X\r\n\r\n", "HTTP/1.1 2000 X\r\n\r\n", "HTTP/3 200\r\n\r\n",
-                                       "garbage\r\n\r\n", "\x16\x03\x01\x02"};
+    static const char *const rows[] = {"HTTP/1.1 99 X\r\n\r\n", "HTTP/1.1 2000 X\r\n\r\n",
+                                       "HTTP/3 200\r\n\r\n", "garbage\r\n\r\n", "\x16\x03\x01\x02"};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct scene scene;
         scene_init(&scene, "breaker: { consecutive: 2 }", NULL);
@@ -429,7 +466,8 @@ static void h62(void **state)
             scene_pass(&scene, 10);
         }
         assert_problem(&scene.clients[0], 502, "protocol", "http_protocol_error");
-        assert_problem(&scene.clients[2], 503, "breaker-open", "destination_unavailable"); /* it counted */
+        assert_problem(&scene.clients[2], 503, "breaker-open",
+                       "destination_unavailable"); /* it counted */
         assert_int_equal(peer_open(&scene.peer), 0);
         assert_int_equal(scene.peer.requests, 2);
         scene_deinit(&scene);
@@ -451,8 +489,8 @@ static void h66(void **state)
     for (enum peer_then how = PEER_CLOSE; how <= PEER_RESET; how++) {
         struct scene scene;
         scene_init(&scene, "attempts: 1", NULL);
-        struct peer_reply script[] = {{.bytes = ANSWER}, {.bytes = ANSWER}, {.bytes = "", .then = how},
-                                      {.bytes = ANSWER}};
+        struct peer_reply script[] = {
+            {.bytes = ANSWER}, {.bytes = ANSWER}, {.bytes = "", .then = how}, {.bytes = ANSWER}};
         scene.peer.script = script;
         scene.peer.script_count = 4;
         scene_send(scene_connect(&scene), GET("/"));
@@ -468,7 +506,8 @@ static void h66(void **state)
         assert_string_equal(scene_value(&scene, 5, "decision"), "return"); /* though attempts: 1 */
         assert_string_equal(scene_value(&scene, 5, "reused"), "");
         assert_int_equal(target_stats(&scene, 0).retries, 1); /* one budget token */
-        assert_int_equal(scene_stats(&scene).clients.idle, 1); /* the other pooled one was dropped */
+        assert_int_equal(scene_stats(&scene).clients.idle,
+                         1); /* the other pooled one was dropped */
         scene_deinit(&scene);
     }
 }
@@ -478,7 +517,8 @@ static void h67(void **state)
     (void)state;
     for (enum peer_then how = PEER_CLOSE; how <= PEER_RESET; how++) {
         struct scene scene;
-        struct peer_reply script[] = {{.bytes = ANSWER}, {.bytes = "", .then = how}, {.bytes = ANSWER}};
+        struct peer_reply script[] = {
+            {.bytes = ANSWER}, {.bytes = "", .then = how}, {.bytes = ANSWER}};
         scene_init(&scene, "", NULL);
         scene.peer.script = script;
         scene.peer.script_count = 3;
@@ -489,7 +529,8 @@ static void h67(void **state)
         scene_pass(&scene, 100);
         assert_problem(client, 504, "outcome-unknown", "connection_terminated");
         assert_int_equal(scene.peer.requests, 2); /* the GET and one POST */
-        assert_non_null(strstr(scene_story(&scene), "check_state effect_unknown stale\n= check_state answer 504"));
+        assert_non_null(strstr(scene_story(&scene),
+                               "check_state effect_unknown stale\n= check_state answer 504"));
         scene_deinit(&scene);
     }
 }
@@ -500,7 +541,8 @@ static void h70(void **state)
     for (uint64_t seed = 1; seed <= 20; seed++) {
         struct scene scene;
         scene_seeded(&scene, "backoff: { kind: additive, base: 100ms }", NULL, seed);
-        PEER_SAYS(&scene.peer, {.bytes = "HTTP/1.1 503 No\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n"},
+        PEER_SAYS(&scene.peer,
+                  {.bytes = "HTTP/1.1 503 No\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n"},
                   {.bytes = ANSWER});
         struct scene_client *client = scene_ask(&scene, GET("/"));
         assert_got(client, ANSWER);
@@ -513,24 +555,28 @@ static void h70(void **state)
 static void h71(void **state)
 {
     (void)state;
-    static const char *const rows[] = {"Retry-After: 3600", "Retry-After: Mon, 01 Jan 2024 01:00:00 GMT",
+    static const char *const rows[] = {"Retry-After: 3600",
+                                       "Retry-After: Mon, 01 Jan 2024 01:00:00 GMT",
                                        "Retry-After: 2", "Retry-After: 99999999999999999999"};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct scene scene;
         char answer[256];
         scene_init(&scene, "", NULL);
-        (void)snprintf(answer, sizeof answer, "HTTP/1.1 503 No\r\n%s\r\nContent-Length: 3\r\n\r\nbad", rows[i]);
+        (void)snprintf(answer, sizeof answer,
+                       "HTTP/1.1 503 No\r\n%s\r\nContent-Length: 3\r\n\r\nbad", rows[i]);
         struct peer_reply reply = {.bytes = answer};
         scene.peer.script = &reply;
         struct scene_client *client = scene_ask(&scene, GET("/"));
         assert_got(client, answer);
         assert_int_equal(client->over_at_ms, 0);
-        assert_story(&scene, "1 503 deadline_exceeded no_time\n= deadline_exceeded answer 503 attempts 1\n");
+        assert_story(
+            &scene, "1 503 deadline_exceeded no_time\n= deadline_exceeded answer 503 attempts 1\n");
         scene_deinit(&scene);
     }
 }
 
-/* `count` requests, one each `gap_ms`, to an origin that always fails. In any ten seconds: what the budget allows. */
+/* `count` requests, one each `gap_ms`, to an origin that always fails. In any ten seconds: what the
+ * budget allows. */
 static void storm(const char *policy, int count, int64_t gap_ms)
 {
     enum { MARKS = 1100 };
@@ -549,7 +595,8 @@ static void storm(const char *policy, int count, int64_t gap_ms)
     }
     scene_pass(&scene, 60000);
     struct belay_target_stats stats = target_stats(&scene, 0);
-    if (strstr(policy, "breaker: off")) assert_true(stats.retries > 0); /* else it opens before the first */
+    if (strstr(policy, "breaker: off"))
+        assert_true(stats.retries > 0); /* else it opens before the first */
     assert_true(stats.retries <= (uint64_t)count / 10 + 10);
     assert_int_equal(scene.peer.requests, stats.operations + stats.retries);
     scene_deinit(&scene);
@@ -567,9 +614,13 @@ static void h73(void **state)
 static void h75(void **state)
 {
     (void)state;
-    static const char *const over[] = {"X-Request-Timeout-Ms: 0", "X-Request-Timeout-Ms: -5", "grpc-timeout: 0S",
-                                       "connect-timeout-ms: 0", "x-envoy-expected-rq-timeout-ms: -1",
-                                       "X-Request-Timeout-Ms: 5", "X-Request-Timeout-Ms: 900\r\ngrpc-timeout: 0m"};
+    static const char *const over[] = {"X-Request-Timeout-Ms: 0",
+                                       "X-Request-Timeout-Ms: -5",
+                                       "grpc-timeout: 0S",
+                                       "connect-timeout-ms: 0",
+                                       "x-envoy-expected-rq-timeout-ms: -1",
+                                       "X-Request-Timeout-Ms: 5",
+                                       "X-Request-Timeout-Ms: 900\r\ngrpc-timeout: 0m"};
     for (size_t i = 0; i < sizeof over / sizeof over[0]; i++) {
         struct scene scene;
         char request[256];
@@ -593,7 +644,8 @@ static void h75(void **state)
 static void h77(void **state)
 {
     (void)state;
-    static const char routes[] = "      - { path: /other, target: other }\n      - { path: /, target: shop }\n";
+    static const char routes[] =
+        "      - { path: /other, target: other }\n      - { path: /, target: shop }\n";
     struct scene scene;
     scene_init(&scene, "attempts: 1, breaker: { consecutive: 3, open_for: 5s }", routes);
     PEER_SAYS(&scene.peer, {.bytes = FAIL(500)}, {.bytes = FAIL(500)}, {.bytes = FAIL(500)},
@@ -659,7 +711,8 @@ static void dl02(void **state)
     (void)state;
     struct scene scene;
     scene_init(&scene, "reserve: 300ms", NULL);
-    struct scene_client *client = scene_ask(&scene, "GET / HTTP/1.1\r\nHost: s\r\nX-Request-Timeout-Ms: 300\r\n\r\n");
+    struct scene_client *client =
+        scene_ask(&scene, "GET / HTTP/1.1\r\nHost: s\r\nX-Request-Timeout-Ms: 300\r\n\r\n");
     assert_problem(client, 504, "deadline-exceeded", "http_response_timeout");
     assert_int_equal(client->over_at_ms, 0);
     assert_int_equal(scene.peer.accepted, 0);
@@ -674,7 +727,8 @@ static void dl04(void **state)
     struct scene scene;
     scene_init(&scene, "", NULL);
     PEER_SAYS(&scene.peer, {.bytes = KEEP_SILENT});
-    struct scene_client *client = scene_ask(&scene, "GET / HTTP/1.1\r\nHost: s\r\nX-Request-Timeout-Ms: 5000\r\n\r\n");
+    struct scene_client *client =
+        scene_ask(&scene, "GET / HTTP/1.1\r\nHost: s\r\nX-Request-Timeout-Ms: 5000\r\n\r\n");
     assert_int_equal(client->over_at_ms, 2000);
     assert_true(scene_saw(&scene, "\r\nX-Request-Timeout-Ms: 1995\r\n"));
     scene_deinit(&scene);
@@ -703,13 +757,17 @@ static void dl08(void **state)
     PEER_SAYS(&scene.peer, {.bytes = ANSWER, .after_ms = 500});
     scene_send(scene_connect(&scene), GET("/first"));
     scene_pass(&scene, 10);
-    struct scene_client *client = scene_ask(&scene, "GET /q HTTP/1.1\r\nHost: s\r\nX-Request-Timeout-Ms: 100\r\n\r\n");
+    struct scene_client *client =
+        scene_ask(&scene, "GET /q HTTP/1.1\r\nHost: s\r\nX-Request-Timeout-Ms: 100\r\n\r\n");
     assert_problem(client, 504, "deadline-exceeded", "http_response_timeout");
     assert_int_equal(scene.peer.requests, 1);
     scene_deinit(&scene);
 }
 
-#define ROW(function, text) {text, function, NULL, NULL, NULL}
+#define ROW(function, text)                                                                        \
+    {                                                                                              \
+        text, function, NULL, NULL, NULL                                                           \
+    }
 
 int main(void)
 {

@@ -1,4 +1,5 @@
-/* flow.c: what becomes of a request, told by its records, by what the origin was sent and by what the client got. */
+/* flow.c: what becomes of a request, told by its records, by what the origin was sent and by what
+ * the client got. */
 #include "scene.h"
 
 #include <string.h>
@@ -27,7 +28,8 @@ static void two_failures_then_success(void **state)
     assert_got(client, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
     assert_int_equal(client->over_at_ms, 200);
     assert_int_equal(scene.peer.requests, 3);
-    assert_int_equal(scene.peer.accepted, 1); /* the answers that were not wanted were read to their end */
+    assert_int_equal(scene.peer.accepted,
+                     1); /* the answers that were not wanted were read to their end */
     assert_story(&scene, "1 503 retry backoff 100\n2 503 retry backoff 100\n3 200 return success\n"
                          "= 200 answer 200 attempts 3\n");
     scene_deinit(&scene);
@@ -40,7 +42,9 @@ static void deadline_used_up(void **state)
     scene_init(&scene, "deadline: 150ms", NULL);
     PEER_SAYS(&scene.peer, {.bytes = FAIL(503), .after_ms = 10});
     struct scene_client *client = scene_ask(&scene, GET("/orders"));
-    assert_got(client, "HTTP/1.1 503 No\r\nContent-Length: 3\r\n\r\nbad"); /* the answer in hand is passed on */
+    assert_got(
+        client,
+        "HTTP/1.1 503 No\r\nContent-Length: 3\r\n\r\nbad"); /* the answer in hand is passed on */
     assert_story(&scene, "1 503 retry backoff 100\n2 503 deadline_exceeded no_time\n"
                          "= deadline_exceeded answer 503 attempts 2\n");
     scene_deinit(&scene);
@@ -54,7 +58,9 @@ static void get_times_out(void **state)
     PEER_SAYS(&scene.peer, {.bytes = KEEP_SILENT}, {.bytes = OK("ok", 2)});
     struct scene_client *client = scene_ask(&scene, GET("/orders"));
     assert_got(client, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
-    assert_story(&scene, "1 timeout/headers retry backoff 100\n2 200 return success\n= 200 answer 200 attempts 2\n");
+    assert_story(
+        &scene,
+        "1 timeout/headers retry backoff 100\n2 200 return success\n= 200 answer 200 attempts 2\n");
     assert_int_equal(scene.peer.accepted, 2);
     scene_deinit(&scene);
 }
@@ -85,8 +91,9 @@ static void a_post_that_was_not_sent_is_repeated(void **state)
     scene.peer.listener = NULL;
     struct scene_client *client = scene_ask(&scene, POST);
     assert_problem(client, 502, "refused", "connection_refused");
-    assert_story(&scene, "1 refused/connect retry backoff 100\n2 refused/connect max_attempts no_attempts\n"
-                         "= max_attempts answer 502 attempts 2 none\n");
+    assert_story(&scene,
+                 "1 refused/connect retry backoff 100\n2 refused/connect max_attempts no_attempts\n"
+                 "= max_attempts answer 502 attempts 2 none\n");
     scene_deinit(&scene);
 }
 
@@ -129,7 +136,8 @@ static void the_last_answer_is_given_when_attempts_are_over(void **state)
     (void)state;
     struct scene scene;
     scene_init(&scene, "attempts: 2", NULL);
-    PEER_SAYS(&scene.peer, {.bytes = FAIL(503)}, {.bytes = "HTTP/1.1 502 Last\r\nContent-Length: 4\r\n\r\nlast"});
+    PEER_SAYS(&scene.peer, {.bytes = FAIL(503)},
+              {.bytes = "HTTP/1.1 502 Last\r\nContent-Length: 4\r\n\r\nlast"});
     assert_got(scene_ask(&scene, GET("/")), "HTTP/1.1 502 Last\r\nContent-Length: 4\r\n\r\nlast");
     assert_story(&scene, "1 503 retry backoff 100\n2 502 max_attempts no_attempts\n"
                          "= max_attempts answer 502 attempts 2\n");
@@ -141,7 +149,8 @@ static void a_request_that_is_marked_is_not_retried_again(void **state)
     (void)state;
     static const char *const marks[] = {"X-Retry-Owner: outer", "grpc-previous-rpc-attempts: 1",
                                         "x-envoy-attempt-count: 2", "x-envoy-attempt-count: many"};
-    static const char *const none[] = {"grpc-previous-rpc-attempts: 0", "x-envoy-attempt-count: 1", "X-Other: 1"};
+    static const char *const none[] = {"grpc-previous-rpc-attempts: 0", "x-envoy-attempt-count: 1",
+                                       "X-Other: 1"};
     for (size_t i = 0; i < 7; i++) {
         struct scene scene;
         char request[256];
@@ -152,7 +161,8 @@ static void a_request_that_is_marked_is_not_retried_again(void **state)
         scene_ask(&scene, request);
         if (i < 4) assert_story(&scene, "1 503 stop retry_owned\n= stop answer 503 attempts 1\n");
         assert_int_equal(scene.peer.requests, i < 4 ? 1 : 2);
-        assert_true(scene_saw(&scene, i == 0 ? "\r\nX-Retry-Owner: outer\r\n" : "\r\nX-Retry-Owner: belay\r\n"));
+        assert_true(scene_saw(&scene, i == 0 ? "\r\nX-Retry-Owner: outer\r\n"
+                                             : "\r\nX-Retry-Owner: belay\r\n"));
         scene_deinit(&scene);
     }
 }
@@ -166,7 +176,8 @@ static void declared_idempotent_and_keyed_requests_are_repeated(void **state)
     } rows[] = {
         {"- { path: /a, target: shop, idempotent: [PUT] }\n",
          "PUT /a HTTP/1.1\r\nHost: s\r\nContent-Length: 1\r\n\r\nx", 2},
-        {"- { path: /a, target: shop }\n", "PUT /a HTTP/1.1\r\nHost: s\r\nContent-Length: 1\r\n\r\nx", 1},
+        {"- { path: /a, target: shop }\n",
+         "PUT /a HTTP/1.1\r\nHost: s\r\nContent-Length: 1\r\n\r\nx", 1},
         {"- { path: /a, target: shop, idempotency_key: honoured }\n",
          "POST /a HTTP/1.1\r\nHost: s\r\nIdempotency-Key: \"k\"\r\nContent-Length: 1\r\n\r\nx", 2},
         {"- { path: /a, target: shop, idempotency_key: honoured }\n",
@@ -182,7 +193,8 @@ static void declared_idempotent_and_keyed_requests_are_repeated(void **state)
         char routes[256];
         (void)snprintf(routes, sizeof routes, "      %s", rows[i].route);
         scene_init(&scene, "", routes);
-        PEER_SAYS(&scene.peer, {.bytes = KEEP_SILENT, .then = PEER_RESET, .then_ms = 5}, {.bytes = OK("ok", 2)});
+        PEER_SAYS(&scene.peer, {.bytes = KEEP_SILENT, .then = PEER_RESET, .then_ms = 5},
+                  {.bytes = OK("ok", 2)});
         scene_ask(&scene, rows[i].request);
         assert_int_equal(scene.peer.requests, rows[i].requests);
         if (i == 5) assert_true(scene_saw(&scene, "\r\nIdempotency-Key: \"op-1\"\r\n"));
@@ -197,7 +209,8 @@ static void an_open_breaker_answers_at_once(void **state)
     (void)state;
     struct scene scene;
     scene_init(&scene, "attempts: 1, breaker: { consecutive: 3, open_for: 5s }", NULL);
-    PEER_SAYS(&scene.peer, {.bytes = FAIL(500)}, {.bytes = FAIL(500)}, {.bytes = FAIL(500)}, {.bytes = OK("ok", 2)});
+    PEER_SAYS(&scene.peer, {.bytes = FAIL(500)}, {.bytes = FAIL(500)}, {.bytes = FAIL(500)},
+              {.bytes = OK("ok", 2)});
     for (int i = 0; i < 5; i++) {
         scene_send(scene_connect(&scene), GET("/"));
         scene_pass(&scene, 10);
@@ -209,7 +222,8 @@ static void an_open_breaker_answers_at_once(void **state)
     }
     assert_int_equal(scene.peer.requests, 3);
     scene_pass(&scene, 60000);
-    assert_got(scene_ask(&scene, GET("/")), "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"); /* the probe */
+    assert_got(scene_ask(&scene, GET("/")),
+               "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"); /* the probe */
     scene_deinit(&scene);
 }
 
@@ -238,7 +252,8 @@ static void a_queue_is_left_at_the_deadline_or_with_the_client(void **state)
     PEER_SAYS(&scene.peer, {.bytes = OK("ok", 2), .after_ms = 1500});
     scene_send(scene_connect(&scene), GET("/"));
     scene_pass(&scene, 1);
-    scene_send(scene_connect(&scene), "GET / HTTP/1.1\r\nHost: s\r\nX-Request-Timeout-Ms: 200\r\n\r\n");
+    scene_send(scene_connect(&scene),
+               "GET / HTTP/1.1\r\nHost: s\r\nX-Request-Timeout-Ms: 200\r\n\r\n");
     scene_send(scene_connect(&scene), GET("/"));
     scene_pass(&scene, 100);
     scene_hang_up(&scene.clients[2]);
@@ -255,7 +270,8 @@ static void a_hint_holds_the_target_back(void **state)
     (void)state;
     struct scene scene;
     scene_init(&scene, "attempts: 1", NULL);
-    PEER_SAYS(&scene.peer, {.bytes = "HTTP/1.1 503 No\r\nRetry-After: 30\r\nContent-Length: 0\r\n\r\n"});
+    PEER_SAYS(&scene.peer,
+              {.bytes = "HTTP/1.1 503 No\r\nRetry-After: 30\r\nContent-Length: 0\r\n\r\n"});
     struct scene_client *client = scene_connect(&scene);
     scene_send(client, GET("/"));
     scene_pass(&scene, 10);
@@ -279,9 +295,12 @@ static void a_client_that_leaves(void **state)
         const char *story;
     } rows[] = {
         {GET("/"), 50, "1 cancelled/headers stop not_repeatable\n= stop answer none attempts 1\n"},
-        {POST, 50, "1 cancelled/headers check_state effect_unknown\n= check_state answer none attempts 1 unknown\n"},
+        {POST, 50,
+         "1 cancelled/headers check_state effect_unknown\n= check_state answer none attempts 1 "
+         "unknown\n"},
         {GET("/"), 150, "1 503 retry backoff 100\n= cancelled answer none attempts 1\n"},
-        {"POST / HTTP/1.1\r\nHost: s\r\nContent-Length: 5\r\n\r\nhel", 50, "= cancelled answer none attempts 0 none\n"},
+        {"POST / HTTP/1.1\r\nHost: s\r\nContent-Length: 5\r\n\r\nhel", 50,
+         "= cancelled answer none attempts 0 none\n"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct scene scene;
@@ -347,7 +366,8 @@ static void draining_serves_what_was_accepted(void **state)
     scene_pass(&scene, 50);
     assert_false(drained);
     scene_pass(&scene, 5000);
-    assert_got(&scene.clients[0], "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok");
+    assert_got(&scene.clients[0],
+               "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok");
     assert_true(drained);
     scene_deinit(&scene);
 }
@@ -369,7 +389,8 @@ static void destroying_in_the_middle_leaves_nothing(void **state)
     for (int64_t moment_ms = 0; moment_ms < 300; moment_ms += 25) {
         struct scene scene;
         scene_init(&scene, "bulkhead: { max: 2, queue: 2 }", NULL);
-        PEER_SAYS(&scene.peer, {.bytes = FAIL(503), .after_ms = 60}, {.bytes = OK("ok", 2), .after_ms = 60});
+        PEER_SAYS(&scene.peer, {.bytes = FAIL(503), .after_ms = 60},
+                  {.bytes = OK("ok", 2), .after_ms = 60});
         for (int i = 0; i < 4; i++) scene_send(scene_connect(&scene), i % 2 ? POST : GET("/"));
         scene_pass(&scene, moment_ms);
         scene_deinit(&scene);

@@ -1,4 +1,5 @@
-/* headers.c: routes, ids, traces and deadlines: what a request's head says, and what the origin is told. */
+/* headers.c: routes, ids, traces and deadlines: what a request's head says, and what the origin is
+ * told. */
 #include "scene.h"
 
 #include <string.h>
@@ -6,8 +7,9 @@
 static void routes_decide_or_refuse(void **state)
 {
     (void)state;
-    static const char routes[] = "      - { path: \"/orders/{id}\", method: [GET, HEAD], target: shop }\n"
-                                 "      - { path: /pay, target: shop, idempotency_key: required }\n";
+    static const char routes[] =
+        "      - { path: \"/orders/{id}\", method: [GET, HEAD], target: shop }\n"
+        "      - { path: /pay, target: shop, idempotency_key: required }\n";
     struct scene scene;
     scene_init(&scene, "", routes);
     scene_ask(&scene, GET("/orders/17?x=1"));
@@ -18,8 +20,8 @@ static void routes_decide_or_refuse(void **state)
     struct scene_client *client = scene_ask(&scene, "POST /orders/17 HTTP/1.1\r\nHost: s\r\n\r\n");
     assert_problem(client, 405, "method-not-routed", "http_request_denied");
     assert_non_null(strstr(scene_got(client), "\r\nAllow: GET, HEAD\r\n"));
-    assert_problem(scene_ask(&scene, "POST /pay HTTP/1.1\r\nHost: s\r\nContent-Length: 1\r\n\r\nx"), 400,
-                   "key-required", "http_request_error");
+    assert_problem(scene_ask(&scene, "POST /pay HTTP/1.1\r\nHost: s\r\nContent-Length: 1\r\n\r\nx"),
+                   400, "key-required", "http_request_error");
     assert_int_equal(scene.peer.requests, 1);
     assert_int_equal(scene_stats(&scene).unrouted, 2);
     scene_deinit(&scene);
@@ -31,26 +33,28 @@ static void ids_are_taken_or_made(void **state)
     static const struct {
         const char *field;
         bool taken;
-    } rows[] = {{"X-Operation-Id: op-42", true},
-                {"X-Operation-Id: a b", false},
-                {"X-Operation-Id: \"x\"", false},
-                {"X-Operation-Id: a\r\nX-Operation-Id: a", false},
-                {"X-Operation-Id:", false},
-                {"X-Other: 1", false}};
+    } rows[] = {{"X-Operation-Id: op-42", true},  {"X-Operation-Id: a b", false},
+                {"X-Operation-Id: \"x\"", false}, {"X-Operation-Id: a\r\nX-Operation-Id: a", false},
+                {"X-Operation-Id:", false},       {"X-Other: 1", false}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct scene scene;
         char request[256];
         scene_init(&scene, "", NULL);
-        PEER_SAYS(&scene.peer, {.bytes = FAIL(503)},
-                  {.bytes = "HTTP/1.1 200 OK\r\nX-Operation-Id: theirs\r\nContent-Length: 2\r\n\r\nok"});
-        (void)snprintf(request, sizeof request, "GET / HTTP/1.1\r\nHost: s\r\nX-Request-Id: mine\r\n%s\r\n\r\n",
+        PEER_SAYS(
+            &scene.peer, {.bytes = FAIL(503)},
+            {.bytes = "HTTP/1.1 200 OK\r\nX-Operation-Id: theirs\r\nContent-Length: 2\r\n\r\nok"});
+        (void)snprintf(request, sizeof request,
+                       "GET / HTTP/1.1\r\nHost: s\r\nX-Request-Id: mine\r\n%s\r\n\r\n",
                        rows[i].field);
         struct scene_client *client = scene_ask(&scene, request);
         const char *id = scene_value(&scene, 0, "operationId");
-        if (rows[i].taken) assert_string_equal(id, "op-42");
-        else assert_int_equal(strlen(id), 32);
+        if (rows[i].taken)
+            assert_string_equal(id, "op-42");
+        else
+            assert_int_equal(strlen(id), 32);
         char text[256];
-        (void)snprintf(text, sizeof text, "\r\nX-Operation-Id: %s\r\nX-Request-Id: %s/attempt-2\r\n", id, id);
+        (void)snprintf(text, sizeof text,
+                       "\r\nX-Operation-Id: %s\r\nX-Request-Id: %s/attempt-2\r\n", id, id);
         assert_true(scene_saw(&scene, text));
         assert_true(scene_saw(&scene, "\r\nX-Request-Attempt: 2\r\n"));
         assert_false(scene_saw(&scene, "mine"));
@@ -69,15 +73,17 @@ static void traces_go_on_or_begin(void **state)
     struct scene scene;
     scene_init(&scene, "", NULL);
     PEER_SAYS(&scene.peer, {.bytes = FAIL(503)}, {.bytes = OK("ok", 2)});
-    scene_ask(&scene, "GET / HTTP/1.1\r\nHost: s\r\ntracestate: a=b\r\n"
-                      "traceparent: 00-0123456789abcdef0123456789abcdef-1111111111111111-00\r\n\r\n");
+    scene_ask(&scene,
+              "GET / HTTP/1.1\r\nHost: s\r\ntracestate: a=b\r\n"
+              "traceparent: 00-0123456789abcdef0123456789abcdef-1111111111111111-00\r\n\r\n");
     assert_true(scene_saw(&scene, "\r\ntraceparent: 00-0123456789abcdef0123456789abcdef-"));
     assert_true(scene_saw(&scene, "-00\r\n"));
     assert_true(scene_saw(&scene, "\r\ntracestate: a=b\r\n"));
     assert_false(scene_saw(&scene, "1111111111111111"));
     assert_string_equal(scene_value(&scene, 0, "traceId"), "0123456789abcdef0123456789abcdef");
     assert_string_not_equal(scene_value(&scene, 0, "spanId"), scene_value(&scene, 1, "spanId"));
-    scene_ask(&scene, "GET / HTTP/1.1\r\nHost: s\r\ntracestate: c=d\r\ntraceparent: 00-0-0-00\r\n\r\n");
+    scene_ask(&scene,
+              "GET / HTTP/1.1\r\nHost: s\r\ntracestate: c=d\r\ntraceparent: 00-0-0-00\r\n\r\n");
     assert_int_equal(strlen(scene_value(&scene, 3, "traceId")), 32);
     assert_false(scene_saw(&scene, "c=d"));
     scene_deinit(&scene);
@@ -94,7 +100,8 @@ static void deadlines_in_and_out(void **state)
         {"X-Request-Timeout-Ms: 500", "X-Request-Timeout-Ms: 495", 0},
         {"X-Request-Timeout-Ms: 5000", "X-Request-Timeout-Ms: 1995", 0},
         {"x-envoy-expected-rq-timeout-ms: 700\r\ngrpc-timeout: 300m",
-         "x-envoy-expected-rq-timeout-ms: 295\r\ngrpc-timeout: 295m\r\nX-Request-Timeout-Ms: 295", 0},
+         "x-envoy-expected-rq-timeout-ms: 295\r\ngrpc-timeout: 295m\r\nX-Request-Timeout-Ms: 295",
+         0},
         {"connect-timeout-ms: 400\r\nX-Request-Timeout-Ms: abc",
          "connect-timeout-ms: 395\r\nX-Request-Timeout-Ms: 395", 1},
         {"grpc-timeout: 1S", "grpc-timeout: 995m\r\nX-Request-Timeout-Ms: 995", 0},
@@ -105,7 +112,8 @@ static void deadlines_in_and_out(void **state)
         struct scene scene;
         char request[256], out[256];
         scene_init(&scene, "", NULL);
-        (void)snprintf(request, sizeof request, "GET / HTTP/1.1\r\nHost: s\r\n%s\r\n\r\n", rows[i].in);
+        (void)snprintf(request, sizeof request, "GET / HTTP/1.1\r\nHost: s\r\n%s\r\n\r\n",
+                       rows[i].in);
         (void)snprintf(out, sizeof out, "\r\n%s\r\nX-Operation-Id:", rows[i].out);
         scene_ask(&scene, request);
         if (!scene_saw(&scene, out)) fail_msg("no %s in %s", out, peer_seen(&scene.peer));

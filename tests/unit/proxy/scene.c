@@ -61,8 +61,9 @@ static size_t tell_attempt(struct belay_slice record, char *out, size_t room)
     const char *wait = value_of(record, "waitMs");
     return (size_t)snprintf(out, room, "%s %s%s%s %s %s%s%s%s\n", value_of(record, "attempt"),
                             value_of(record, failed ? "errorClass" : "status"), failed ? "/" : "",
-                            value_of(record, "phase"), value_of(record, "decision"), value_of(record, "reason"),
-                            wait[0] ? " " : "", wait, value_of(record, "stale")[0] ? " stale" : "");
+                            value_of(record, "phase"), value_of(record, "decision"),
+                            value_of(record, "reason"), wait[0] ? " " : "", wait,
+                            value_of(record, "stale")[0] ? " stale" : "");
 }
 
 static size_t tell_operation(struct belay_slice record, char *out, size_t room)
@@ -70,9 +71,10 @@ static size_t tell_operation(struct belay_slice record, char *out, size_t room)
     const char *result = strstr(record.data, "\"result\":{");
     CHECK(result);
     const char *effect = value_of(record, "effect"), *answer = value_of(record, "answer");
-    return (size_t)snprintf(out, room, "= %s answer %s attempts %s%s%s\n",
-                            value_of(belay_slice(result, (size_t)(record.data + record.length - result)), "status"),
-                            answer[0] ? answer : "none", value_of(record, "attempts"), effect[0] ? " " : "", effect);
+    return (size_t)snprintf(
+        out, room, "= %s answer %s attempts %s%s%s\n",
+        value_of(belay_slice(result, (size_t)(record.data + record.length - result)), "status"),
+        answer[0] ? answer : "none", value_of(record, "attempts"), effect[0] ? " " : "", effect);
 }
 
 const char *scene_story(struct scene *scene)
@@ -115,7 +117,8 @@ static void client_write(struct scene_client *client)
         client->to_send.data += count;
         client->to_send.length -= count;
     }
-    rt_conn_interest(client->conn, (client->deaf ? 0u : RT_READ) | (client->to_send.length > 0 ? RT_WRITE : 0u));
+    rt_conn_interest(client->conn,
+                     (client->deaf ? 0u : RT_READ) | (client->to_send.length > 0 ? RT_WRITE : 0u));
 }
 
 static void client_read(struct scene_client *client)
@@ -228,9 +231,9 @@ const char *scene_got(struct scene_client *client)
 
 const char *scene_seen(struct scene *scene)
 {
-    static const char *const names[] = {"X-Operation-Id:",    "X-Request-Id:", "X-Request-Attempt:",
-                                        "X-Retry-Owner:",     "traceparent:",  "Via: 1.1 belay",
-                                        "X-Request-Timeout-Ms:", NULL};
+    static const char *const names[] = {
+        "X-Operation-Id:", "X-Request-Id:",  "X-Request-Attempt:",    "X-Retry-Owner:",
+        "traceparent:",    "Via: 1.1 belay", "X-Request-Timeout-Ms:", NULL};
     return without(buf_slice(&scene->peer.seen), names);
 }
 
@@ -239,7 +242,8 @@ bool scene_saw(struct scene *scene, const char *text)
     return strstr(peer_seen(&scene->peer), text) != NULL;
 }
 
-void assert_problem(struct scene_client *client, int status, const char *word, const char *proxy_error)
+void assert_problem(struct scene_client *client, int status, const char *word,
+                    const char *proxy_error)
 {
     char text[128];
     const char *got = scene_got(client);
@@ -259,13 +263,14 @@ void assert_problem(struct scene_client *client, int status, const char *word, c
 static struct conf *read_conf(const char *policy, const char *routes)
 {
     char text[4096];
-    (void)snprintf(text, sizeof text,
-                   "defaults:\n  policy: { deadline: 2s, backoff: { kind: constant, base: 100ms } }\n"
-                   "targets:\n  shop:\n    addresses: [ 127.0.0.1:%d ]\n    policy: { %s }\n"
-                   "  other:\n    addresses: [ 127.0.0.1:%d ]\n"
-                   "listeners:\n  - listen: 127.0.0.1:0\n    kind: egress\n%s%s",
-                   ORIGIN_PORT, policy, ORIGIN_PORT, routes ? "    routes:\n" : "    target: shop\n",
-                   routes ? routes : "");
+    (void)snprintf(
+        text, sizeof text,
+        "defaults:\n  policy: { deadline: 2s, backoff: { kind: constant, base: 100ms } }\n"
+        "targets:\n  shop:\n    addresses: [ 127.0.0.1:%d ]\n    policy: { %s }\n"
+        "  other:\n    addresses: [ 127.0.0.1:%d ]\n"
+        "listeners:\n  - listen: 127.0.0.1:0\n    kind: egress\n%s%s",
+        ORIGIN_PORT, policy, ORIGIN_PORT, routes ? "    routes:\n" : "    target: shop\n",
+        routes ? routes : "");
     struct conf *conf = NULL;
     if (conf_parse("scene", belay_slice_z(text), stderr, &conf) != CONF_GOOD) fail_msg("%s", text);
     return conf;

@@ -1,4 +1,5 @@
-/* scene.h: clients, a proxy and a scripted origin in the simulated world; what happened as text that tests compare. */
+/* scene.h: clients, a proxy and a scripted origin in the simulated world; what happened as text
+ * that tests compare. */
 #ifndef TESTS_PROXY_SCENE_H
 #define TESTS_PROXY_SCENE_H
 
@@ -18,10 +19,10 @@
 struct scene_client {
     struct scene *scene;
     struct rt_conn *conn;
-    struct buf got;       /* all that came */
+    struct buf got; /* all that came */
     struct belay_slice to_send;
     bool deaf, ended, broken; /* ended: properly closed; broken: reset */
-    int64_t over_at_ms;   /* when the last byte or the end came */
+    int64_t over_at_ms;       /* when the last byte or the end came */
 };
 
 struct scene {
@@ -32,16 +33,17 @@ struct scene {
     struct proxy *proxy;
     struct rt_addr addr;
     struct event_out out;
-    struct buf events;    /* NDJSON as it was handed over */
+    struct buf events; /* NDJSON as it was handed over */
     char record[BELAY_EVENT_BYTES_MAX];
     char story[16384];
     struct scene_client clients[SCENE_CLIENTS_MAX];
     size_t client_count;
-    bool events_lost;     /* the event buffer has no room */
+    bool events_lost; /* the event buffer has no room */
 };
 
-/* Two targets, shop and other, with one origin. `policy` is the inside of shop's policy in YAML, `routes` the listener's routes (NULL: none). The defaults are: deadline
- * 2 s, constant backoff of 100 ms. */
+/* Two targets, shop and other, with one origin. `policy` is the inside of shop's policy in YAML,
+ * `routes` the listener's routes (NULL: none). The defaults are: deadline 2 s, constant backoff of
+ * 100 ms. */
 void scene_init(struct scene *scene, const char *policy, const char *routes);
 void scene_seeded(struct scene *scene, const char *policy, const char *routes, uint64_t seed);
 /* The same target with other options, from the next request on. */
@@ -65,7 +67,8 @@ const char *scene_got(struct scene_client *client);
 const char *scene_seen(struct scene *scene);
 bool scene_saw(struct scene *scene, const char *text);
 
-/* One line a record: "1 503 retry backoff 100", "2 reset/headers stop answer_started", "= 200 answer 200 attempts 2",
+/* One line a record: "1 503 retry backoff 100", "2 reset/headers stop answer_started", "= 200
+ * answer 200 attempts 2",
  * "= deadline_exceeded answer 504 attempts 1 unknown". */
 const char *scene_story(struct scene *scene);
 #define assert_story(scene, text) assert_string_equal(scene_story(scene), text)
@@ -74,6 +77,7 @@ const char *scene_story(struct scene *scene);
 const char *scene_value(struct scene *scene, size_t record, const char *key);
 struct proxy_stats scene_stats(const struct scene *scene);
 /* The answer is a problem document with this status and this last part of its type. */
-void assert_problem(struct scene_client *client, int status, const char *word, const char *proxy_error);
+void assert_problem(struct scene_client *client, int status, const char *word,
+                    const char *proxy_error);
 
 #endif

@@ -13,8 +13,9 @@ static bool parses(const char *text, struct rt_addr *out)
 static void what_is_written_reads_back(void **state)
 {
     (void)state;
-    const char *const texts[] = {"127.0.0.1:8080", "0.0.0.0:0", "255.255.255.255:65535", "[::1]:80", "[::]:1",
-                                 "[2001:db8::8a2e:370:7334]:443", "[::ffff:1.2.3.4]:9"};
+    const char *const texts[] = {"127.0.0.1:8080",    "0.0.0.0:0", "255.255.255.255:65535",
+                                 "[::1]:80",          "[::]:1",    "[2001:db8::8a2e:370:7334]:443",
+                                 "[::ffff:1.2.3.4]:9"};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct rt_addr addr;
         char text[RT_ADDR_TEXT_MAX];
@@ -37,10 +38,30 @@ static void the_longest_address_fits(void **state)
 static void anything_else_is_no_address(void **state)
 {
     (void)state;
-    const char *const texts[] = {"", ":", ":80", "localhost:80", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536",
-                                 "127.0.0.1:-1", "127.0.0.1:+1", "127.0.0.1: 1", "127.0.0.1:1 ", "127.0.0.1:000080",
-                                 "127.0.1:80", "127.0.0.256:80", "0x7f.0.0.1:80", "127.0.0.01:80", "::1:80",
-                                 "[::1]", "[::1:80", "::1]:80", "[127.0.0.1]:80", "[]:80", "[::1%lo]:80", "[:::1]:80"};
+    const char *const texts[] = {"",
+                                 ":",
+                                 ":80",
+                                 "localhost:80",
+                                 "127.0.0.1",
+                                 "127.0.0.1:",
+                                 "127.0.0.1:65536",
+                                 "127.0.0.1:-1",
+                                 "127.0.0.1:+1",
+                                 "127.0.0.1: 1",
+                                 "127.0.0.1:1 ",
+                                 "127.0.0.1:000080",
+                                 "127.0.1:80",
+                                 "127.0.0.256:80",
+                                 "0x7f.0.0.1:80",
+                                 "127.0.0.01:80",
+                                 "::1:80",
+                                 "[::1]",
+                                 "[::1:80",
+                                 "::1]:80",
+                                 "[127.0.0.1]:80",
+                                 "[]:80",
+                                 "[::1%lo]:80",
+                                 "[:::1]:80"};
     struct rt_addr addr = {.family = 77};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         if (parses(texts[i], &addr)) fail_msg("took %s", texts[i]);

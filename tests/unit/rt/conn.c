@@ -1,4 +1,5 @@
-/* conn.c: connections on loopback: bytes, ends, resets, interest and back-pressure, the peek, and closing. */
+/* conn.c: connections on loopback: bytes, ends, resets, interest and back-pressure, the peek, and
+ * closing. */
 #include "world.h"
 
 static void bytes_go_both_ways(void **state)
@@ -9,7 +10,8 @@ static void bytes_go_both_ways(void **state)
     world_init(&world);
     pair_create(&world, &client, &server);
     assert_int_equal(rt_conn_written(client->conn), 0);
-    struct belay_slice pieces[] = {belay_slice_z("one "), belay_slice_z("two "), belay_slice_z("three")};
+    struct belay_slice pieces[] = {belay_slice_z("one "), belay_slice_z("two "),
+                                   belay_slice_z("three")};
     struct rt_io io = rt_conn_write(client->conn, pieces, 3);
     assert_int_equal(io.kind, RT_IO_OK);
     assert_int_equal(io.count, 13);
@@ -203,7 +205,8 @@ static void a_full_peer_says_again_and_signals_when_it_has_room(void **state)
     world_run_ms(&world, 5);
     assert_int_equal(client->ready_write, 0);
     uint64_t taken = 0;
-    while ((io = rt_conn_read(server->conn, block, sizeof(block))).kind == RT_IO_OK) taken += io.count;
+    while ((io = rt_conn_read(server->conn, block, sizeof(block))).kind == RT_IO_OK)
+        taken += io.count;
     world_run(&world, 1);
     assert_int_equal(client->ready_write, 1);
     assert_true(taken > 0 && taken <= total);

@@ -1,4 +1,5 @@
-/* dns.c: literals, the hosts file, answers with their TTL, names that do not exist, silence and cancelling. */
+/* dns.c: literals, the hosts file, answers with their TTL, names that do not exist, silence and
+ * cancelling. */
 #include "world.h"
 
 #include "rt/rt_uv.h"
@@ -121,13 +122,16 @@ static void *name_server_run(void *arg)
     for (;;) {
         unsigned char packet[1024];
         struct sockaddr_in from;
-        struct pollfd either[2] = {{.fd = server->fd, .events = POLLIN}, {.fd = server->stop[0], .events = POLLIN}};
+        struct pollfd either[2] = {{.fd = server->fd, .events = POLLIN},
+                                   {.fd = server->stop[0], .events = POLLIN}};
         if (poll(either, 2, -1) < 0 || either[1].revents) return NULL;
         socklen_t from_length = sizeof(from);
-        ssize_t count = recvfrom(server->fd, packet, 512, 0, (struct sockaddr *)&from, &from_length);
+        ssize_t count =
+            recvfrom(server->fd, packet, 512, 0, (struct sockaddr *)&from, &from_length);
         if (count < 17) continue;
         size_t length = name_server_answer(packet, (size_t)count);
-        if (length > 0) sendto(server->fd, packet, length, 0, (struct sockaddr *)&from, from_length);
+        if (length > 0)
+            sendto(server->fd, packet, length, 0, (struct sockaddr *)&from, from_length);
     }
 }
 

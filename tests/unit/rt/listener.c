@@ -1,4 +1,5 @@
-/* listener.c: one socket shared by workers, draining that loses nothing, and what happens without descriptors. */
+/* listener.c: one socket shared by workers, draining that loses nothing, and what happens without
+ * descriptors. */
 #include "world.h"
 
 #include <arpa/inet.h>
@@ -49,7 +50,8 @@ static bool is_connected(int fd)
     struct pollfd poll_fd = {.fd = fd, .events = POLLOUT};
     int error = 0;
     socklen_t length = sizeof(error);
-    return poll(&poll_fd, 1, 0) == 1 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) == 0 && error == 0;
+    return poll(&poll_fd, 1, 0) == 1 &&
+           getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) == 0 && error == 0;
 }
 
 static void two_workers_share_one_socket(void **state)

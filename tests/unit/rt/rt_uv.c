@@ -1,4 +1,5 @@
-/* rt_uv.c: the loop: timers on the real clock are never early, posts come from any thread, hooks end a turn. */
+/* rt_uv.c: the loop: timers on the real clock are never early, posts come from any thread, hooks
+ * end a turn. */
 #include "world.h"
 
 #include <pthread.h>
@@ -50,7 +51,8 @@ static void timers_are_never_early_and_soon(void **state)
         if (late_ns > latest_ns) latest_ns = late_ns;
     }
     printf("latest timer: %lld us\n", (long long)(latest_ns / 1000));
-    assert_true(latest_ns < 50 * BELAY_NS_PER_MS); /* the promise for a deadline, on a busy machine too */
+    assert_true(latest_ns <
+                50 * BELAY_NS_PER_MS); /* the promise for a deadline, on a busy machine too */
     world_deinit(&world);
 }
 
@@ -151,7 +153,8 @@ static void posts_of_threads_all_come_in_each_ones_order(void **state)
     pthread_t threads[POSTERS];
     for (int t = 0; t < POSTERS; t++) {
         for (int i = 0; i < POSTS; i++) {
-            posts[t][i] = (struct numbered_post){.post.run = on_post, .world = &world, .poster = t, .number = i};
+            posts[t][i] = (struct numbered_post){
+                .post.run = on_post, .world = &world, .poster = t, .number = i};
         }
         assert_int_equal(pthread_create(&threads[t], NULL, post_all, posts[t]), 0);
     }
@@ -215,7 +218,8 @@ static void a_hook_may_remove_itself_and_the_next(void **state)
     struct world world;
     world_init(&world);
     struct removing_hook hooks[4];
-    for (int i = 0; i < 4; i++) hooks[i] = (struct removing_hook){.hook.run = remove_victims, .world = &world};
+    for (int i = 0; i < 4; i++)
+        hooks[i] = (struct removing_hook){.hook.run = remove_victims, .world = &world};
     hooks[1].victims[0] = &hooks[1].hook;
     hooks[1].victims[1] = &hooks[2].hook;
     hooks[3].victims[0] = &hooks[3].hook; /* the last */

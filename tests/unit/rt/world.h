@@ -1,4 +1,5 @@
-/* world.h: a loop for one test, with a watchdog, and an end of a connection that records what it was told. */
+/* world.h: a loop for one test, with a watchdog, and an end of a connection that records what it
+ * was told. */
 #ifndef TESTS_UNIT_RT_WORLD_H
 #define TESTS_UNIT_RT_WORLD_H
 
@@ -19,7 +20,8 @@ struct world {
     int waiting; /* the loop stops when it comes to 0 */
 };
 
-/* One end. Reads what comes when it may, and counts; stops the world's loop when `wanted` bytes or the end came. */
+/* One end. Reads what comes when it may, and counts; stops the world's loop when `wanted` bytes or
+ * the end came. */
 struct end {
     struct world *world;
     struct rt_conn *conn;
@@ -50,7 +52,8 @@ static inline void world_init(struct world *world)
 static inline void world_run(struct world *world, int waiting)
 {
     world->waiting = waiting;
-    rt_timer_arm(world->rt, &world->watchdog, belay_instant_add(rt_now(world->rt), belay_span_ms(10000)));
+    rt_timer_arm(world->rt, &world->watchdog,
+                 belay_instant_add(rt_now(world->rt), belay_span_ms(10000)));
     rt_run(world->rt);
     rt_timer_disarm(world->rt, &world->watchdog);
 }
@@ -64,7 +67,8 @@ static inline void world_time_is_up(struct rt_timer *timer)
 static inline void world_run_ms(struct world *world, int64_t ms)
 {
     rt_timer_init(&world->watchdog, world_time_is_up);
-    rt_timer_arm(world->rt, &world->watchdog, belay_instant_add(rt_now(world->rt), belay_span_ms(ms)));
+    rt_timer_arm(world->rt, &world->watchdog,
+                 belay_instant_add(rt_now(world->rt), belay_span_ms(ms)));
     world->waiting = 0;
     rt_run(world->rt);
     rt_timer_init(&world->watchdog, world_stop);
@@ -96,7 +100,8 @@ static inline void end_ready(void *owner, unsigned ready)
         world_told(end->world);
     }
     if (!(ready & RT_READ) || end->hands_off) return;
-    struct rt_io io = rt_conn_read(end->conn, end->bytes + end->received, sizeof(end->bytes) - end->received);
+    struct rt_io io =
+        rt_conn_read(end->conn, end->bytes + end->received, sizeof(end->bytes) - end->received);
     if (io.kind == RT_IO_OK) {
         end->received += io.count;
         if (end->received == end->wanted) world_told(end->world);

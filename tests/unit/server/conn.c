@@ -1,4 +1,5 @@
-/* conn.c: requests come in whole and in order, however they are cut, and every way a connection ends is told. */
+/* conn.c: requests come in whole and in order, however they are cut, and every way a connection
+ * ends is told. */
 #include "world.h"
 
 #include "test.h"
@@ -9,9 +10,10 @@
 #define OK_ANSWER "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 #define GET(path) "GET " path " HTTP/1.1\r\nHost: a\r\n\r\n"
 
-static const char three[] = GET("/1") "POST /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello"
-                            "POST /3 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
-                            "3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n";
+static const char three[] =
+    GET("/1") "POST /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello"
+              "POST /3 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+              "3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n";
 static const char three_story[] = "GET /1\nPOST /2\nbody hello\nPOST /3\nbody abcde\n";
 static const char three_answers[] = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
                                     "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
@@ -72,8 +74,8 @@ static void requests_survive_reads_and_writes_of_one_byte(void **state)
     world_stop(&world);
 }
 
-/* A reset after every number of bytes read, and at every write: never a crash, and the handler is told of every
- * request whose answer it has not ended. */
+/* A reset after every number of bytes read, and at every write: never a crash, and the handler is
+ * told of every request whose answer it has not ended. */
 static void resets_may_come_anywhere(void **state)
 {
     (void)state;
@@ -142,7 +144,8 @@ static void pipelined_bytes_are_bounded(void **state)
     world_start(&world);
     struct rt_conn *conn = world_connect(&world);
     size_t count = 2000;
-    for (size_t i = 0; i < count; i++) client_send(conn, GET("/0123456789012345678901234567890123456789"));
+    for (size_t i = 0; i < count; i++)
+        client_send(conn, GET("/0123456789012345678901234567890123456789"));
     world_settle(&world);
     assert_int_equal(conn->interest, 0); /* no more is read until an answer is given */
     assert_true(buf_length(&conn->in) > 0);
@@ -179,7 +182,8 @@ static void body_pieces_are_not_copied_and_the_head_stays(void **state)
     (void)state;
     struct world world = {.on_end = answer_echo};
     world_start(&world);
-    struct rt_conn *conn = world_request(&world, "POST /a?q HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n");
+    struct rt_conn *conn =
+        world_request(&world, "POST /a?q HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n");
     const struct http1_head *head = server_request_head(world.exchange);
     char piece[6001] = {0};
     memset(piece, 'b', 6000);
@@ -202,7 +206,8 @@ static void a_paused_body_is_bounded_and_no_clock_runs(void **state)
     (void)state;
     struct world world = {.on_request = pausing};
     world_start(&world);
-    struct rt_conn *conn = world_request(&world, "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n");
+    struct rt_conn *conn =
+        world_request(&world, "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n");
     char *body = calloc(1, 100001);
     memset(body, 'b', 100000);
     client_send(conn, body);
@@ -227,7 +232,8 @@ static void the_end_may_come_while_a_body_is_paused(void **state)
     (void)state;
     struct world world = {.on_request = pausing, .on_end = answer_echo};
     world_start(&world);
-    struct rt_conn *conn = world_request(&world, "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi");
+    struct rt_conn *conn =
+        world_request(&world, "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi");
     conn->in_end = true;
     world_settle(&world);
     assert_false(conn->closed);
@@ -264,7 +270,8 @@ static void an_end_within_a_body_is_told(void **state)
     (void)state;
     struct world world = {0};
     world_start(&world);
-    struct rt_conn *conn = world_request(&world, "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf");
+    struct rt_conn *conn =
+        world_request(&world, "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf");
     conn->in_end = true;
     world_settle(&world);
     assert_story(&world, "POST /a\ngone\n");
@@ -378,8 +385,8 @@ static void a_broken_body_is_answered_by_the_server(void **state)
     (void)state;
     struct world world = {0};
     world_start(&world);
-    struct rt_conn *conn =
-        world_request(&world, "POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0x2\r\nab");
+    struct rt_conn *conn = world_request(
+        &world, "POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0x2\r\nab");
     assert_story(&world, "POST /a\ngone 400\n");
     assert_non_null(strstr(client_got(conn), "HTTP/1.1 400 "));
     assert_true(conn->closed);
@@ -391,7 +398,8 @@ static void a_body_broken_after_the_answer_began_cuts_it(void **state)
     (void)state;
     struct world world = {0};
     world_start(&world);
-    struct rt_conn *conn = world_request(&world, "POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+    struct rt_conn *conn =
+        world_request(&world, "POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
     server_answer_begin(world.exchange, 200, belay_slice_z("OK"));
     server_answer_start(world.exchange, HTTP1_CHUNKED, 0, false);
     client_send(conn, "zz\r\n");
@@ -461,7 +469,8 @@ static void a_silent_upload_is_cut_and_each_byte_restarts_the_clock(void **state
     (void)state;
     struct world world = {0};
     world_start(&world);
-    struct rt_conn *conn = world_request(&world, "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n");
+    struct rt_conn *conn =
+        world_request(&world, "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n");
     for (int i = 0; i < 5; i++) {
         world_pass(&world, belay_span_ms(1999));
         assert_story(&world, "POST /a\n");

@@ -1,4 +1,5 @@
-/* exchange.c: an answer is framed for its request, leaves in one write, and a cut one never looks whole. */
+/* exchange.c: an answer is framed for its request, leaves in one write, and a cut one never looks
+ * whole. */
 #include "world.h"
 
 #include "test.h"
@@ -13,7 +14,8 @@ static struct belay_slice z(const char *text)
     return belay_slice_z(text);
 }
 
-static void begin(struct world *world, int status, enum http1_framing framing, uint64_t length, bool has_length)
+static void begin(struct world *world, int status, enum http1_framing framing, uint64_t length,
+                  bool has_length)
 {
     server_answer_begin(world->exchange, status, z(http1_reason_phrase(status)));
     server_answer_start(world->exchange, framing, length, has_length);
@@ -81,19 +83,25 @@ static void answers_are_framed_for_their_request(void **state)
         bool closed;
     } rows[] = {
         {GET("/"), answer_chunked,
-         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n9\r\nbig world\r\n0\r\n\r\n", false},
-        {"GET / HTTP/1.0\r\n\r\n", answer_chunked, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhellobig world", true},
+         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n9\r\nbig "
+         "world\r\n0\r\n\r\n",
+         false},
+        {"GET / HTTP/1.0\r\n\r\n", answer_chunked,
+         "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhellobig world", true},
         {"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", answer_chunked,
          "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhellobig world", true},
         {"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", answer_ok,
          "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\nok", false},
         {"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", answer_ok,
          "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok", true},
-        {"HEAD / HTTP/1.1\r\nHost: a\r\n\r\n", answer_ok, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n", false},
+        {"HEAD / HTTP/1.1\r\nHost: a\r\n\r\n", answer_ok,
+         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n", false},
         {"HEAD / HTTP/1.1\r\nHost: a\r\n\r\n", answer_chunked,
          "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", false},
-        {"HEAD / HTTP/1.1\r\nHost: a\r\n\r\n", answer_no_body, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", false},
-        {"HEAD / HTTP/1.1\r\nHost: a\r\n\r\n", answer_no_body_unknown, "HTTP/1.1 200 OK\r\n\r\n", false},
+        {"HEAD / HTTP/1.1\r\nHost: a\r\n\r\n", answer_no_body,
+         "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", false},
+        {"HEAD / HTTP/1.1\r\nHost: a\r\n\r\n", answer_no_body_unknown, "HTTP/1.1 200 OK\r\n\r\n",
+         false},
         {"HEAD / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", answer_chunked,
          "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\n\r\n", false},
         {GET("/"), answer_no_body_unknown, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", false},
@@ -119,11 +127,13 @@ static void h48_http10_keeps_alive_twice(void **state)
     (void)state;
     struct world world = {.on_request = answer_ok};
     world_start(&world);
-    struct rt_conn *conn = world_request(&world, "GET /1 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+    struct rt_conn *conn =
+        world_request(&world, "GET /1 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
     client_send(conn, "GET /2 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
     world_settle(&world);
-    assert_string_equal(client_got(conn), "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\nok"
-                                          "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\nok");
+    assert_string_equal(client_got(conn),
+                        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\nok"
+                        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\nok");
     world_stop(&world);
 }
 
@@ -142,8 +152,9 @@ static void a_date_is_given_once(void **state)
     struct world world = {.on_request = answer_with_date};
     world_start(&world);
     struct rt_conn *conn = world_request(&world, GET("/"));
-    assert_string_equal(client_got(conn), "HTTP/1.1 200 OK\r\ndate: Sun, 06 Nov 1994 08:49:37 GMT\r\nX-More: 1\r\n"
-                                          "Content-Length: 0\r\n\r\n");
+    assert_string_equal(client_got(conn),
+                        "HTTP/1.1 200 OK\r\ndate: Sun, 06 Nov 1994 08:49:37 GMT\r\nX-More: 1\r\n"
+                        "Content-Length: 0\r\n\r\n");
     world.on_request = answer_ok;
     world_pass(&world, belay_span_ms(1000));
     client_send(conn, GET("/"));
@@ -280,7 +291,8 @@ static void a_hundred_is_given_when_the_body_is_wanted(void **state)
     (void)state;
     struct world world = {.on_end = answer_echo};
     world_start(&world);
-    struct rt_conn *conn = world_request(&world, POST("Content-Length: 2\r\nExpect: 100-continue\r\n"));
+    struct rt_conn *conn =
+        world_request(&world, POST("Content-Length: 2\r\nExpect: 100-continue\r\n"));
     assert_string_equal(client_got(conn), "HTTP/1.1 100 Continue\r\n\r\n");
     client_send(conn, "hi");
     world_settle(&world);
@@ -294,7 +306,8 @@ static void a_hundred_waits_for_resume(void **state)
     (void)state;
     struct world world = {.on_request = pausing, .on_end = answer_echo};
     world_start(&world);
-    struct rt_conn *conn = world_request(&world, POST("Content-Length: 2\r\nExpect: 100-continue\r\n"));
+    struct rt_conn *conn =
+        world_request(&world, POST("Content-Length: 2\r\nExpect: 100-continue\r\n"));
     assert_string_equal(client_got(conn), "");
     server_body_resume(world.exchange);
     assert_string_equal(client_got(conn), "HTTP/1.1 100 Continue\r\n\r\n");
@@ -312,8 +325,10 @@ static void no_hundred_when_answered_or_not_awaited(void **state)
     (void)state;
     struct world refused = {.on_request = answer_ok};
     world_start(&refused);
-    struct rt_conn *conn = world_request(&refused, POST("Content-Length: 2\r\nExpect: 100-continue\r\n"));
-    assert_string_equal(client_got(conn), "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok");
+    struct rt_conn *conn =
+        world_request(&refused, POST("Content-Length: 2\r\nExpect: 100-continue\r\n"));
+    assert_string_equal(client_got(conn),
+                        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok");
     assert_true(conn->closed);
     world_stop(&refused);
 
@@ -347,7 +362,8 @@ static void an_early_answer_closes_unless_the_body_is_at_hand(void **state)
         assert_string_equal(world_story(&world), "POST /a\n");
         client_send(conn, GET("/next"));
         world_settle(&world);
-        assert_string_equal(world_story(&world), rows[i].closes ? "POST /a\n" : "POST /a\nGET /next\n");
+        assert_string_equal(world_story(&world),
+                            rows[i].closes ? "POST /a\n" : "POST /a\nGET /next\n");
         world_stop(&world);
     }
 }
@@ -364,7 +380,8 @@ static void a_handler_may_close(void **state)
     struct world world = {.on_request = closing_after};
     world_start(&world);
     struct rt_conn *conn = world_request(&world, GET("/"));
-    assert_string_equal(client_got(conn), "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok");
+    assert_string_equal(client_got(conn),
+                        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok");
     assert_true(conn->closed);
     assert_false(conn->aborted);
     world_stop(&world);

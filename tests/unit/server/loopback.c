@@ -55,7 +55,8 @@ static void on_request(void *owner, struct server_exchange *exchange)
     }
 }
 
-static void on_body(void *owner, struct server_exchange *exchange, struct belay_slice piece, bool end)
+static void on_body(void *owner, struct server_exchange *exchange, struct belay_slice piece,
+                    bool end)
 {
     (void)owner;
     (void)exchange;
@@ -78,7 +79,8 @@ static void on_gone(void *owner, struct server_exchange *exchange, const struct 
     stage->gone++;
 }
 
-static void on_bad_request(void *owner, const struct http1_error *error, struct belay_instant began_at)
+static void on_bad_request(void *owner, const struct http1_error *error,
+                           struct belay_instant began_at)
 {
     (void)owner;
     (void)error;
@@ -106,7 +108,8 @@ static void on_ready(void *owner, unsigned ready)
         rt_conn_interest(peer->conn, RT_READ);
     }
     if (!(ready & RT_READ) || peer->ended) return;
-    struct rt_io io = rt_conn_read(peer->conn, peer->got + peer->got_length, sizeof peer->got - 1 - peer->got_length);
+    struct rt_io io = rt_conn_read(peer->conn, peer->got + peer->got_length,
+                                   sizeof peer->got - 1 - peer->got_length);
     if (io.kind == RT_IO_OK) peer->got_length += io.count;
     if (io.kind == RT_IO_END || io.kind == RT_IO_ERROR) {
         peer->ended = true;
@@ -150,7 +153,8 @@ static void on_watchdog(struct rt_timer *timer)
 static void run_until(struct stage *stage, bool (*done)(struct stage *stage))
 {
     stage->done = done;
-    rt_timer_arm(stage->rt, &stage->watchdog, belay_instant_add(rt_now(stage->rt), belay_span_ms(10000)));
+    rt_timer_arm(stage->rt, &stage->watchdog,
+                 belay_instant_add(rt_now(stage->rt), belay_span_ms(10000)));
     rt_run(stage->rt);
     rt_timer_disarm(stage->rt, &stage->watchdog);
     assert_false(stage->timed_out);
@@ -158,8 +162,11 @@ static void run_until(struct stage *stage, bool (*done)(struct stage *stage))
 
 static void stage_start(struct stage *stage)
 {
-    static const struct server_handler handler = {.request = on_request, .body = on_body, .writable = on_writable,
-                                                  .gone = on_gone, .bad_request = on_bad_request};
+    static const struct server_handler handler = {.request = on_request,
+                                                  .body = on_body,
+                                                  .writable = on_writable,
+                                                  .gone = on_gone,
+                                                  .bad_request = on_bad_request};
     struct server_limits limits = {.http1 = http1_limits_default(),
                                    .head_for = belay_span_ms(60000),
                                    .idle_for = belay_span_ms(60000),
@@ -276,7 +283,8 @@ static void a_refusal_reaches_a_client_that_is_sending(void **state)
     (void)state;
     struct stage stage;
     static char big[300000];
-    int head = snprintf(big, sizeof big, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0%s\r\n\r\n", "0x10");
+    int head = snprintf(big, sizeof big,
+                        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0%s\r\n\r\n", "0x10");
     memset(big + head, 'x', sizeof big - 1 - (size_t)head);
     stage_start(&stage);
     connect_peer(&stage, 0, big);

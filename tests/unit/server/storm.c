@@ -1,5 +1,6 @@
-/* storm.c: random clients against a random handler: answers come in order and whole or visibly cut, bodies arrive as
- * they were sent, every request is ended exactly once, and nothing is left behind. */
+/* storm.c: random clients against a random handler: answers come in order and whole or visibly cut,
+ * bodies arrive as they were sent, every request is ended exactly once, and nothing is left behind.
+ */
 #include "world.h"
 
 #include "base/check.h"
@@ -24,7 +25,7 @@ struct job {
     uint64_t body_bytes;  /* seen so far */
     uint64_t body_length; /* announced in the path */
     bool body_end, paused, started, chunked, full;
-    uint64_t left;        /* of the answer */
+    uint64_t left; /* of the answer */
 };
 
 struct client {
@@ -70,8 +71,10 @@ static void job_answer(struct job *job)
     char length[24];
     int digits = snprintf(length, sizeof length, "%u", job->number);
     server_answer_begin(job->exchange, 200, belay_slice_z("OK"));
-    server_answer_field(job->exchange, belay_slice_z("X-Number"), belay_slice(length, (size_t)digits));
-    server_answer_start(job->exchange, job->chunked ? HTTP1_CHUNKED : HTTP1_LENGTH, job->left, !job->chunked);
+    server_answer_field(job->exchange, belay_slice_z("X-Number"),
+                        belay_slice(length, (size_t)digits));
+    server_answer_start(job->exchange, job->chunked ? HTTP1_CHUNKED : HTTP1_LENGTH, job->left,
+                        !job->chunked);
 }
 
 static void job_give(struct job *job)
@@ -144,7 +147,8 @@ static void on_request(void *owner, struct server_exchange *exchange)
     job_step(job);
 }
 
-static void on_body(void *owner, struct server_exchange *exchange, struct belay_slice piece, bool end)
+static void on_body(void *owner, struct server_exchange *exchange, struct belay_slice piece,
+                    bool end)
 {
     struct job *job = server_user(exchange);
     (void)owner;
@@ -179,11 +183,13 @@ static void on_gone(void *owner, struct server_exchange *exchange, const struct 
     job_end(server_user(exchange));
 }
 
-static void on_bad_request(void *owner, const struct http1_error *error, struct belay_instant began_at)
+static void on_bad_request(void *owner, const struct http1_error *error,
+                           struct belay_instant began_at)
 {
     (void)owner;
     (void)began_at;
-    assert_true(error->status == 408 || error->status == 400); /* too slow, or cut short: never misread */
+    assert_true(error->status == 408 ||
+                error->status == 400); /* too slow, or cut short: never misread */
 }
 
 /* ---- the clients ---- */
@@ -195,11 +201,13 @@ static size_t write_request(struct storm *storm, unsigned number, char *at)
     length = length == 0 ? 0 : (unsigned)roll(storm, length == 1 ? 1000 : BODY_MAX);
     char *start = at;
     bool chunked = length > 0 && roll(storm, 2) == 0;
-    at += sprintf(at, "%s /%u/%u HTTP/1.1\r\nHost: a\r\n%s", length > 0 ? "POST" : "GET", number, length,
-                  extras[roll(storm, 4)]);
+    at += sprintf(at, "%s /%u/%u HTTP/1.1\r\nHost: a\r\n%s", length > 0 ? "POST" : "GET", number,
+                  length, extras[roll(storm, 4)]);
     if (length == 0) return (size_t)(at + sprintf(at, "\r\n") - start);
-    if (chunked) at += sprintf(at, "Transfer-Encoding: chunked\r\n\r\n");
-    else at += sprintf(at, "Content-Length: %u\r\n\r\n", length);
+    if (chunked)
+        at += sprintf(at, "Transfer-Encoding: chunked\r\n\r\n");
+    else
+        at += sprintf(at, "Content-Length: %u\r\n\r\n", length);
     for (unsigned i = 0; i < length;) {
         unsigned some = chunked ? 1 + (unsigned)roll(storm, length - i) : length;
         if (chunked) at += sprintf(at, "%x\r\n", some);
@@ -256,7 +264,8 @@ static void client_check(const struct rt_conn *conn)
         struct http1_scan scan = {0};
         struct http1_error error;
         size_t used;
-        enum http1_step step = http1_parse_response(&scan, &limits, BELAY_METHOD_GET, rest, &head, &used, &error);
+        enum http1_step step =
+            http1_parse_response(&scan, &limits, BELAY_METHOD_GET, rest, &head, &used, &error);
         if (step == HTTP1_MORE) return;
         assert_int_equal(step, HTTP1_DONE);
         rest = belay_slice(rest.data + used, rest.length - used);
@@ -275,7 +284,8 @@ static void client_check(const struct rt_conn *conn)
             struct belay_slice piece;
             step = http1_body_step(&body, rest, &used, &piece, &error);
             assert_int_not_equal(step, HTTP1_BAD);
-            for (size_t i = 0; i < piece.length; i++) assert_int_equal(piece.data[i], '0' + (int)(expected % 10));
+            for (size_t i = 0; i < piece.length; i++)
+                assert_int_equal(piece.data[i], '0' + (int)(expected % 10));
             rest = belay_slice(rest.data + used, rest.length - used);
             if (step == HTTP1_MORE && rest.length == 0) return;
         }
@@ -290,7 +300,8 @@ static void storm_step(struct storm *storm)
     client_step(storm, &storm->clients[roll(storm, CLIENTS)]);
     if (!list_empty(&storm->jobs) && roll(storm, 2) == 0) {
         struct list *node = storm->jobs.next;
-        for (uint64_t skip = roll(storm, 3); skip > 0 && node->next != &storm->jobs; skip--) node = node->next;
+        for (uint64_t skip = roll(storm, 3); skip > 0 && node->next != &storm->jobs; skip--)
+            node = node->next;
         job_step(CONTAINER_OF(node, struct job, node));
     }
     if (roll(storm, 50) == 0) {
@@ -307,8 +318,11 @@ static struct {
 
 static void run_storm(uint64_t seed)
 {
-    static const struct server_handler handler = {.request = on_request, .body = on_body, .writable = on_writable,
-                                                  .gone = on_gone, .bad_request = on_bad_request};
+    static const struct server_handler handler = {.request = on_request,
+                                                  .body = on_body,
+                                                  .writable = on_writable,
+                                                  .gone = on_gone,
+                                                  .bad_request = on_bad_request};
     struct storm storm = {.world = {.handler = &handler}};
     storm.world.owner = &storm;
     rng_seed(&storm.rng, seed);
@@ -364,7 +378,8 @@ static void storms(void **state)
 static int tell_seed(void **state)
 {
     (void)state;
-    print_message("the latest seed was %llu; BELAY_SEED repeats one\n", (unsigned long long)latest_seed);
+    print_message("the latest seed was %llu; BELAY_SEED repeats one\n",
+                  (unsigned long long)latest_seed);
     return 0;
 }
 

@@ -1,4 +1,5 @@
-/* world.c: a scripted rt and a server in it: virtual time, and clients that a test plays by hand. */
+/* world.c: a scripted rt and a server in it: virtual time, and clients that a test plays by hand.
+ */
 #include "world.h"
 
 #include "base/check.h"
@@ -92,13 +93,15 @@ struct rt_io rt_conn_write(struct rt_conn *conn, const struct belay_slice *piece
     if (conn->in_reset) return (struct rt_io){.kind = RT_IO_ERROR, .error = BELAY_ERROR_RESET};
     size_t taken = 0;
     for (size_t i = 0; i < count; i++) {
-        size_t room = conn->write_room < conn->write_max - taken ? conn->write_room : conn->write_max - taken;
+        size_t room =
+            conn->write_room < conn->write_max - taken ? conn->write_room : conn->write_max - taken;
         size_t some = pieces[i].length < room ? pieces[i].length : room;
         assert_true(buf_add(&conn->out, pieces[i].data, some));
         taken += some;
         if (conn->write_room != SIZE_MAX) conn->write_room -= some;
     }
-    return taken > 0 ? (struct rt_io){.kind = RT_IO_OK, .count = taken} : (struct rt_io){.kind = RT_IO_AGAIN};
+    return taken > 0 ? (struct rt_io){.kind = RT_IO_OK, .count = taken}
+                     : (struct rt_io){.kind = RT_IO_AGAIN};
 }
 
 void rt_conn_interest(struct rt_conn *conn, unsigned interest)
@@ -115,8 +118,9 @@ void rt_conn_close(struct rt_conn *conn, enum rt_close how)
     conn->aborted = how == RT_CLOSE_ABORT;
 }
 
-struct rt_listener *rt_listen(struct rt *rt, const struct rt_addr *addr, const struct rt_listener_events *events,
-                              void *owner, const char **error)
+struct rt_listener *rt_listen(struct rt *rt, const struct rt_addr *addr,
+                              const struct rt_listener_events *events, void *owner,
+                              const char **error)
 {
     if (addr->port == 1) {
         *error = "permission denied";
@@ -292,16 +296,18 @@ static void on_request(void *owner, struct server_exchange *exchange)
 {
     struct world *world = owner;
     const struct http1_head *head = server_request_head(exchange);
-    tell(world, "%.*s %.*s\n", (int)head->method_text.length, head->method_text.data, (int)head->target.length,
-         head->target.data);
+    tell(world, "%.*s %.*s\n", (int)head->method_text.length, head->method_text.data,
+         (int)head->target.length, head->target.data);
     world->exchange = exchange;
     world->body_length = 0;
     world->requests++;
     if (world->on_request) world->on_request(world);
-    if (head->framing == HTTP1_NO_BODY && world->exchange == exchange && world->on_end) world->on_end(world);
+    if (head->framing == HTTP1_NO_BODY && world->exchange == exchange && world->on_end)
+        world->on_end(world);
 }
 
-static void on_body(void *owner, struct server_exchange *exchange, struct belay_slice piece, bool end)
+static void on_body(void *owner, struct server_exchange *exchange, struct belay_slice piece,
+                    bool end)
 {
     struct world *world = owner;
     size_t room = sizeof world->body - world->body_length;
@@ -335,7 +341,8 @@ static void on_half_closed(void *owner, struct server_exchange *exchange)
     tell(world, "half closed\n");
 }
 
-static void on_bad_request(void *owner, const struct http1_error *error, struct belay_instant began_at)
+static void on_bad_request(void *owner, const struct http1_error *error,
+                           struct belay_instant began_at)
 {
     assert_true(error->rule != NULL);
     tell(owner, "bad %d at %lldms\n", error->status, (long long)(began_at.ns / BELAY_NS_PER_MS));
@@ -387,8 +394,9 @@ void world_start(struct world *world)
     list_init(&world->rt.timers);
     list_init(&world->rt.conns);
     buf_init(&world->story, SIZE_MAX / 2);
-    world->server = server_create(&world->rt, &world->limits, world->handler ? world->handler : &handler,
-                                  world->handler ? world->owner : world);
+    world->server =
+        server_create(&world->rt, &world->limits, world->handler ? world->handler : &handler,
+                      world->handler ? world->owner : world);
     struct rt_addr any = {.family = 4, .ip = {127, 0, 0, 1}};
     const char *error = NULL;
     assert_true(server_listen(world->server, &any, &error));

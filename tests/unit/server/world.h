@@ -1,7 +1,7 @@
 /* world.h: a scripted rt and a server in it: virtual time, and clients that a test plays by hand.
  *
- * The server under test is linked against this rt. What happened is told as a story, one line a callback, which tests
- * compare as a whole.
+ * The server under test is linked against this rt. What happened is told as a story, one line a
+ * callback, which tests compare as a whole.
  */
 #ifndef TESTS_SERVER_WORLD_H
 #define TESTS_SERVER_WORLD_H
@@ -30,9 +30,9 @@ struct rt_conn { /* the server's end; the test plays the client */
     bool in_end, in_reset;
     bool closed, aborted;
     unsigned interest;
-    size_t read_max;    /* one read gives no more */
-    size_t write_room;  /* the socket takes no more in all; SIZE_MAX: no bound */
-    size_t write_max;   /* ... and no more in one write */
+    size_t read_max;   /* one read gives no more */
+    size_t write_room; /* the socket takes no more in all; SIZE_MAX: no bound */
+    size_t write_max;  /* ... and no more in one write */
     unsigned reads, writes;
 };
 
