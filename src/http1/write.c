@@ -14,12 +14,12 @@ static char *put(char *at, struct belay_slice text)
 /* Fills the end of `out`; the slice is what was needed. */
 static struct belay_slice decimal(uint64_t value, char out[DECIMAL_DIGITS_MAX])
 {
-    char *at = out + DECIMAL_DIGITS_MAX;
+    size_t at = DECIMAL_DIGITS_MAX;
     do {
-        *--at = (char)('0' + value % 10);
+        out[--at] = (char)('0' + value % 10);
         value /= 10;
     } while (value);
-    return belay_slice(at, (size_t)(out + DECIMAL_DIGITS_MAX - at));
+    return belay_slice(out + at, DECIMAL_DIGITS_MAX - at);
 }
 
 size_t http1_write_request_line(char *out, size_t room, struct belay_slice method,
