@@ -2,7 +2,7 @@
  * parsing beyond that. */
 #include "net.h"
 
-#define BODY_BYTES_MAX (1 << 20)
+#define BODY_BYTES_MAX (1 << 25)
 
 struct peer {
     int fd;

@@ -3,7 +3,6 @@
 import copy
 import json
 import re
-import signal
 import socket
 from pathlib import Path
 
@@ -76,9 +75,6 @@ class Belay:
 
     def stop(self):
         """Drains and ends it; a fault that a sanitizer saw fails the test."""
-        code = self.process.child.poll()
-        if code is None:
-            self.process.signal(signal.SIGTERM)
         code = self.process.stop(30)
         said = "\n".join(self.process.lines)
         assert "Sanitizer" not in said and "runtime error" not in said, said[-6000:]

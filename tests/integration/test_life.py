@@ -1,0 +1,125 @@
+"""Starting, reloading, stopping: semantics of signals and exit codes in a real process."""
+
+import re
+import signal
+import subprocess
+import threading
+import time
+
+import pytest
+from belay import Wire, configuration
+from load import Load
+from origin import answer, in_order
+from processes import BELAY, accepts, until
+
+ROUNDS = 20
+LOST = re.compile("^lost")
+
+
+@pytest.mark.parametrize("number", range(ROUNDS))
+def test_H84_sigterm_under_load_loses_no_accepted_request(through, number):
+    belay, origin = through(workers=2)
+    loads = [Load(belay.port, 6), Load(belay.port, 4, keep_alive=False)]
+    until(lambda: min(load.total() for load in loads) >= 40 + 7 * number, what="a load")
+    belay.signal(signal.SIGTERM)
+    code = belay.process.wait(30)
+    outcomes = {}
+    for load in loads:
+        for outcome, count in load.stop().items():
+            outcomes[outcome] = outcomes.get(outcome, 0) + count
+    assert code == 0
+    assert not [outcome for outcome in outcomes if LOST.match(str(outcome))], outcomes
+    assert set(outcomes) <= {200, "connect refused"}, outcomes
+
+
+def test_answers_say_close_while_draining(through):
+    entered, gate = threading.Event(), threading.Event()
+
+    def waits(request, connection):
+        if request.target == "/slow":
+            entered.set()
+            gate.wait(10)
+        return answer(200, b"done")
+    belay, origin = through(waits)
+    with Wire(belay.port) as idle, Wire(belay.port) as busy:
+        assert idle.get().field("connection") in (None, "keep-alive")
+        busy.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert entered.wait(5)
+        belay.signal(signal.SIGTERM)
+        until(lambda: not accepts(belay.port), 10, "the listener closing")
+        gate.set()
+        got = busy.answer()
+        assert (got.status, got.body) == (200, b"done") and got.field("connection").lower() == "close"
+    assert belay.process.wait(15) == 0
+    assert len(belay.operations(2)) == 2
+
+
+def test_sighup_reopens_the_events_file(through):
+    belay, origin = through()
+    with Wire(belay.port) as client:
+        client.get("/before")
+        belay.operations(1)
+        moved = belay.events_file.with_suffix(".1")
+        belay.events_file.rename(moved)
+        belay.signal(signal.SIGHUP)
+        until(belay.events_file.exists, what="a new events file")
+        client.get("/after")
+        (operation, attempts), = belay.operations(1)
+    assert operation["endpoint"] == "/after" and moved.read_text().count("\n") == 2
+
+
+def test_sighup_takes_a_right_configuration(start_origin, start_belay):
+    origin = start_origin(in_order(answer(503)))
+    config = configuration({"t": (origin.port, {"attempts": 1})})
+    belay = start_belay(config)
+    with Wire(belay.port) as client:
+        client.get()
+        assert origin.calls() == 1
+        belay.config["targets"]["t"]["policy"] = {"attempts": 3, "backoff": {"kind": "constant", "base": "1ms"}}
+        belay.write_config(belay.config)
+        belay.signal(signal.SIGHUP)
+
+        def three_attempts():
+            before = origin.calls()
+            client.get()
+            return origin.calls() - before == 3
+        until(three_attempts, what="the new number of attempts")
+
+
+def test_sighup_keeps_the_old_configuration_when_the_new_one_is_wrong(start_origin, start_belay):
+    origin = start_origin()
+    belay = start_belay(configuration({"t": (origin.port, {})}))
+    belay.config_file.write_text("targets: { t: { adresses: [] } }\n")
+    belay.signal(signal.SIGHUP)
+    belay.process.wait_for(r"belay\.yaml:\d+:\d+")
+    with Wire(belay.port) as client:
+        assert client.get().status == 200
+
+
+def test_a_wrong_configuration_says_where_and_ends_with_2(tmp_path):
+    file = tmp_path / "belay.yaml"
+    file.write_text("targets:\n  t:\n    adresses: [ 127.0.0.1:1 ]\n")
+    for command in ("check", "serve"):
+        done = subprocess.run([BELAY, command, "-c", file], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              timeout=20)
+        assert done.returncode in (1, 2), done.stdout
+        assert re.search(r"belay\.yaml:3:5: .*addresses", done.stdout), done.stdout
+
+
+def test_two_daemons_cannot_have_one_address(through, tmp_path):
+    belay, origin = through()
+    file = tmp_path / "second.yaml"
+    file.write_text(belay.config_file.read_text().replace("127.0.0.1:0", f"127.0.0.1:{belay.port}"))
+    done = subprocess.run([BELAY, "serve", "-c", file], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          timeout=20)
+    assert done.returncode != 0 and str(belay.port) in done.stdout
+
+
+def test_the_clock_of_an_idle_connection_is_kept_during_a_drain(through):
+    belay, origin = through()
+    with Wire(belay.port) as client:
+        client.get()
+        began = time.monotonic()
+        belay.signal(signal.SIGTERM)
+        assert belay.process.wait(15) == 0
+        assert time.monotonic() - began < 10
