@@ -110,7 +110,9 @@ static void read_trace(struct facts *facts, struct belay_slice value, unsigned s
 void facts_read(struct facts *facts, const struct facts_names *names, const struct http1_head *head)
 {
     unsigned keys = 0, ids = 0, traces = 0;
+    const struct http1_field *credentials = http1_find(head, HTTP1_AUTHORIZATION);
     *facts = (struct facts){0};
+    if (credentials) facts->credentials = credentials->value;
     for (size_t i = 0; i < head->field_count; i++) {
         const struct http1_field *field = &head->fields[i];
         facts->forwarded_bytes_max += field->name.length + field->value.length + FIELD_OVERHEAD;

@@ -48,6 +48,7 @@ struct facts {
     uint8_t trace_flags;
     struct belay_slice operation_id; /* valid and given once, else empty */
     struct belay_slice retry_owner;
+    struct belay_slice credentials; /* Authorization: never kept, only compared by its hash */
     struct belay_slice trace_id;
     size_t forwarded_bytes_max; /* room for all fields, written anew */
 };

@@ -67,6 +67,17 @@ static void on_wake(struct belay_waiter *waiter)
     if (!atomic_exchange(&flow->posted, true)) rt_post(flow->proxy->rt, &flow->post);
 }
 
+/* FNV-1a. What a server's hint holds back: a route, or whoever has these credentials. Never 0. */
+static uint64_t hold_key(const struct flow *flow, size_t route)
+{
+    const struct belay_slice *bytes = &flow->facts.credentials;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    if (flow->route->policy.hold.scope == BELAY_HOLD_ROUTE) return route + 1;
+    for (size_t i = 0; i < bytes->length; i++)
+        hash = (hash ^ (uint8_t)bytes->data[i]) * UINT64_C(0x100000001b3);
+    return hash | 1;
+}
+
 /* A body that streams is gone after the first attempt that sent any of it: the request is then not
  * safe to repeat, whatever its method and route say. */
 static void begin_operation(struct flow *flow)
@@ -74,6 +85,7 @@ static void begin_operation(struct flow *flow)
     const struct conf_route *route = flow->route;
     enum belay_method method = flow->request->method;
     bool safe = belay_method_is_safe(method), streamed = flow->upload.streaming;
+    size_t index = (size_t)(route - flow->setup->listener->routes);
     bool by_method = route->effect == CONF_EFFECT_BY_METHOD && !safe;
     bool has_key = flow->facts.one_key || (route->idempotency_key == CONF_KEY_ADDED && !safe);
     struct belay_traits traits = {
@@ -82,8 +94,8 @@ static void begin_operation(struct flow *flow)
         .idempotent = (route->idempotent & (1u << method)) && !streamed,
         .keyed = route->idempotency_key != CONF_KEY_NONE && has_key && !streamed,
         .owned_elsewhere = flow->facts.owned,
+        .hold_key = route->policy.hold.scope == BELAY_HOLD_TARGET ? 0 : hold_key(flow, index),
     };
-    size_t index = (size_t)(route - flow->setup->listener->routes);
     const struct belay_policy *policy = streamed ? &flow->setup->streamed[index] : &route->policy;
     belay_operation_init(&flow->op, policy, flow->setup->targets[route->target], &traits,
                          flow->began_at, flow->deadline_at, on_wake);

@@ -169,8 +169,9 @@ bool headers_write_request(struct flow *flow, const struct belay_admission *admi
     const struct http1_head *request = flow->request;
     const struct conf_address *address =
         &flow->setup->conf->targets[flow->route->target].addresses[0];
-    size_t bytes_max = OWN_FIELDS_BYTES_MAX + request->method_text.length + request->path.length +
-                       request->query.length + request->authority.length + strlen(address->host) +
+    size_t line_bytes = request->method_text.length + request->path.length + request->query.length;
+    size_t host_bytes = request->authority.length + strlen(address->host);
+    size_t bytes_max = OWN_FIELDS_BYTES_MAX + line_bytes + host_bytes +
                        flow->facts.forwarded_bytes_max + 3 * flow->operation_id_length +
                        flow->setup->names.deadline_out.length + flow->facts.retry_owner.length;
     size_t room;

@@ -2,6 +2,7 @@
  * the client got. */
 #include "scene.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- the five stories ---- */
@@ -284,6 +285,34 @@ static void a_hint_holds_the_target_back(void **state)
     scene_deinit(&scene);
 }
 
+static void a_hint_can_be_a_routes_or_a_callers_own(void **state)
+{
+    (void)state;
+    static const char routes[] =
+        "      - { path: /a, target: shop }\n      - { path: /b, target: shop }\n";
+    static const char as_x[] = "GET /a HTTP/1.1\r\nHost: s\r\nAuthorization: x\r\n\r\n";
+    static const char as_y[] = "GET /a HTTP/1.1\r\nHost: s\r\nAuthorization: y\r\n\r\n";
+    static const struct {
+        const char *scope, *again, *other;
+    } rows[] = {{"route", GET("/a"), GET("/b")}, {"key", as_x, as_y}};
+    for (size_t i = 0; i < 2; i++) {
+        struct scene scene;
+        char policy[64];
+        (void)snprintf(policy, sizeof policy, "attempts: 1, hold: { scope: %s }", rows[i].scope);
+        scene_init(&scene, policy, routes);
+        PEER_SAYS(&scene.peer,
+                  {.bytes = "HTTP/1.1 429 No\r\nRetry-After: 30\r\nContent-Length: 0\r\n\r\n"},
+                  {.bytes = ANSWER});
+        for (int n = 0; n < 3; n++) {
+            scene_send(scene_connect(&scene), n < 2 ? rows[i].again : rows[i].other);
+            scene_pass(&scene, 10);
+        }
+        assert_problem(&scene.clients[1], 503, "not-before", "destination_unavailable");
+        assert_got(&scene.clients[2], ANSWER);
+        scene_deinit(&scene);
+    }
+}
+
 /* ---- clients that leave ---- */
 
 static void a_client_that_leaves(void **state)
@@ -414,6 +443,7 @@ int main(void)
         cmocka_unit_test(the_bulkhead_refuses_or_queues),
         cmocka_unit_test(a_queue_is_left_at_the_deadline_or_with_the_client),
         cmocka_unit_test(a_hint_holds_the_target_back),
+        cmocka_unit_test(a_hint_can_be_a_routes_or_a_callers_own),
         cmocka_unit_test(a_client_that_leaves),
         cmocka_unit_test(an_upload_that_breaks_its_framing),
         cmocka_unit_test(a_new_snapshot_is_for_new_requests),

@@ -14,6 +14,7 @@
 #define GET(path) "GET " path " HTTP/1.1\r\nHost: shop\r\n\r\n"
 #define FAIL(status) "HTTP/1.1 " #status " No\r\nContent-Length: 3\r\n\r\nbad"
 #define POST "POST /orders HTTP/1.1\r\nHost: shop\r\nContent-Length: 5\r\n\r\nhello"
+#define ANSWER "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 #define OK(body, length) "HTTP/1.1 200 OK\r\nContent-Length: " #length "\r\n\r\n" body
 
 struct scene_client {
@@ -42,8 +43,8 @@ struct scene {
 };
 
 /* Two targets, shop and other, with one origin. `policy` is the inside of shop's policy in YAML,
- * `routes` the listener's routes (NULL: none). The defaults are: deadline 2 s, constant backoff of
- * 100 ms. */
+ * `routes` the listener's routes (NULL: every request goes to shop). The defaults are: deadline 2
+ * s, constant backoff of 100 ms. */
 void scene_init(struct scene *scene, const char *policy, const char *routes);
 void scene_seeded(struct scene *scene, const char *policy, const char *routes, uint64_t seed);
 /* The same target with other options, from the next request on. */
