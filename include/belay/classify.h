@@ -45,6 +45,7 @@ struct belay_class {
         kind; /* success, repeatable, unknown (never repeat without asking), final */
     enum belay_reason reason; /* by rules 1, 3 and 4; REPEATABLE: BACKOFF */
     enum belay_effect effect; /* of this attempt alone, if the request is a write */
+    enum belay_health health; /* what it says of the recipient; a stale connection says nothing */
 };
 
 /* Rules 1, 3 and 4. `unsafe_refusals`: the route declares that 429 and 503 started nothing. An
@@ -52,9 +53,6 @@ struct belay_class {
 struct belay_class belay_classify_decide(const struct belay_traits *traits,
                                          const struct belay_retry_on *retry_on,
                                          bool unsafe_refusals, const struct belay_outcome *outcome);
-/* What the outcome says of the recipient. A stale connection says nothing. */
-enum belay_health belay_classify_health(const struct belay_outcome *outcome);
-
 #ifdef __cplusplus
 }
 #endif

@@ -19,11 +19,17 @@ extern "C" {
 struct belay_instant belay_deadline_at(struct belay_instant started_at,
                                        struct belay_span configured, struct belay_span incoming);
 /* max(0, deadline_at - now). */
-struct belay_span belay_deadline_remaining(struct belay_instant deadline_at,
-                                           struct belay_instant now);
+static inline struct belay_span belay_deadline_remaining(struct belay_instant deadline_at,
+                                                         struct belay_instant now)
+{
+    return belay_span_max(belay_instant_since(deadline_at, now), belay_span_ns(0));
+}
 /* remaining > wait + reserve: is there time left for a call after `wait`? */
-bool belay_deadline_allows(struct belay_span remaining, struct belay_span wait,
-                           struct belay_span reserve);
+static inline bool belay_deadline_allows(struct belay_span remaining, struct belay_span wait,
+                                         struct belay_span reserve)
+{
+    return remaining.ns > belay_span_add(wait, reserve).ns;
+}
 /* min(now + attempt_timeout, deadline_at); a timeout of 0 is none. */
 struct belay_instant belay_deadline_attempt_end(struct belay_instant now,
                                                 struct belay_instant deadline_at,

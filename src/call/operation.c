@@ -15,19 +15,23 @@ void belay_operation_init(struct belay_operation *op, const struct belay_policy 
                           struct belay_instant started_at, struct belay_instant deadline_at,
                           void (*wake)(struct belay_waiter *))
 {
-    *op = (struct belay_operation){
-        .policy = policy,
-        .target = target,
-        .traits = *traits,
-        .waiter.wake = wake,
-        .started_at = started_at,
-        .deadline_at = deadline_at,
-        .seen_at = started_at,
-        .retry_at = started_at,
-        .state = READY,
-        .replay_safe = belay_traits_replay_safe(traits),
-    };
-    if (policy->hold.scope != BELAY_HOLD_TARGET) op->claim.hold_key = traits->hold_key;
+    /* Field by field: zeroing the whole struct first costs a tenth of an operation. */
+    op->policy = policy;
+    op->target = target;
+    op->traits = *traits;
+    op->waiter = (struct belay_waiter){.wake = wake};
+    op->claim = (struct belay_claim){
+        .hold_key = policy->hold.scope == BELAY_HOLD_TARGET ? 0 : traits->hold_key};
+    op->started_at = op->seen_at = op->attempt_at = op->attempt_end_at = op->retry_at = started_at;
+    op->deadline_at = deadline_at;
+    op->previous_wait = no_wait;
+    op->attempts = op->counted_attempts = 0;
+    op->last_status = 0;
+    op->last_decision = BELAY_DECISION_RETRY;
+    op->terminal = BELAY_TERMINAL_NONE;
+    op->state = READY;
+    op->replay_safe = belay_traits_replay_safe(traits);
+    op->stale_used = op->fresh_next = op->effect_done = op->effect_unknown = false;
 }
 
 /* The operation's own time never runs backwards. */
@@ -156,14 +160,15 @@ static void fill_facts(struct belay_operation *op, const struct belay_outcome *o
 }
 
 static void fill_report(const struct belay_operation *op, const struct belay_outcome *outcome,
-                        struct belay_instant now, struct belay__report *report)
+                        enum belay_health health, struct belay_instant now,
+                        struct belay__report *report)
 {
     bool too_many = outcome->error == BELAY_ERROR_NONE && outcome->status == 429;
     bool unavailable = outcome->error == BELAY_ERROR_NONE && outcome->status == 503;
     struct belay_span hint =
         outcome->has_retry_after ? belay_span_ms(outcome->retry_after_ms) : no_wait;
     *report = (struct belay__report){
-        .result = {.health = belay_classify_health(outcome),
+        .result = {.health = health,
                    .timed_out = outcome->error == BELAY_ERROR_TIMEOUT,
                    .cancelled = outcome->error == BELAY_ERROR_CANCELLED,
                    .allowed = belay_instant_since(op->attempt_end_at, op->attempt_at),
@@ -183,7 +188,7 @@ static struct belay_retry_plan decide(struct belay_operation *op,
 {
     struct belay__report report;
     struct belay_retry_plan plan = belay_retry_decide(facts);
-    fill_report(op, outcome, now, &report);
+    fill_report(op, outcome, facts->outcome_class.health, now, &report);
     report.wants_retry = plan.decision == BELAY_DECISION_RETRY;
     struct belay__shared_facts shared = belay__target_record(op, &report);
     return report.wants_retry ? belay_retry_decide_shared(plan, shared.has_token, shared.closed)

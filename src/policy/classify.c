@@ -2,13 +2,14 @@
 #include <belay/classify.h>
 
 enum trait {
+    SUCCESS = 1 << 0,
     UNKNOWN_IF_SENT =
-        1 << 0, /* an error before a final status: the request may have had its effect */
+        1 << 1, /* an error before a final status: the request may have had its effect */
     GATEWAY =
-        1 << 1, /* said by somebody in between, who does not know what became of the request */
+        1 << 2, /* said by somebody in between, who does not know what became of the request */
     REFUSAL =
-        1 << 2, /* the recipient says that it did not want to; a route may declare that it is so */
-    NEVER = 1 << 3, /* repeating cannot help, whatever the list says */
+        1 << 3, /* the recipient says that it did not want to; a route may declare that it is so */
+    NEVER = 1 << 4, /* repeating cannot help, whatever the list says */
 };
 
 struct meaning {
@@ -27,7 +28,7 @@ struct meaning {
 /* The first row that fits counts. 301 and 302 have long been used to say "done, look there" as well
  * as "not here"; 500 and the like may have failed half-way: nobody knows. */
 static const struct meaning meanings[] = {
-    {STATUS(200, 299), EFFECT(DONE), HEALTH(GOOD), NEVER},
+    {STATUS(200, 299), EFFECT(DONE), HEALTH(GOOD), SUCCESS},
     {STATUS(303, 303), EFFECT(DONE), HEALTH(GOOD), 0},
     {STATUS(300, 302), EFFECT(UNKNOWN), HEALTH(GOOD), 0},
     {STATUS(304, 399), EFFECT(NONE), HEALTH(GOOD), 0},
@@ -96,10 +97,29 @@ static bool is_listed(const struct belay_retry_on *retry_on, const struct belay_
     return retry_on->status[outcome->status / 64] >> (outcome->status % 64) & 1;
 }
 
-static struct belay_class class_of(enum belay_outcome_class kind, enum belay_reason reason,
-                                   enum belay_effect effect)
+static struct belay_class class_of(const struct meaning *m, const struct belay_traits *traits,
+                                   const struct belay_retry_on *retry_on, bool declared,
+                                   const struct belay_outcome *outcome)
 {
-    struct belay_class c = {kind, reason, effect};
+    struct belay_class c = {BELAY_CLASS_FINAL, BELAY_REASON_NOT_REPEATABLE, m->effect, m->health};
+    bool unsent = outcome->error != BELAY_ERROR_NONE && outcome->sent == BELAY_UNSENT;
+    bool replay_safe = belay_traits_replay_safe(traits);
+    if (unsent || declared) c.effect = BELAY_EFFECT_NONE;
+
+    if (!replay_safe && m->traits & UNKNOWN_IF_SENT && outcome->sent == BELAY_SENT) {
+        c.kind = BELAY_CLASS_UNKNOWN;
+        c.reason = BELAY_REASON_EFFECT_UNKNOWN;
+    } else if (!replay_safe && m->traits & GATEWAY) {
+        c.kind = BELAY_CLASS_UNKNOWN;
+        c.reason = BELAY_REASON_GATEWAY_UNKNOWN;
+    } else if (m->traits & NEVER || !is_listed(retry_on, outcome)) {
+        return c;
+    } else if (replay_safe || unsent || declared) {
+        c.kind = BELAY_CLASS_REPEATABLE;
+        c.reason = BELAY_REASON_BACKOFF;
+    } else {
+        c.reason = BELAY_REASON_NOT_REPLAY_SAFE;
+    }
     return c;
 }
 
@@ -108,29 +128,12 @@ struct belay_class belay_classify_decide(const struct belay_traits *traits,
                                          bool unsafe_refusals, const struct belay_outcome *outcome)
 {
     const struct meaning *m = meaning_of(outcome);
-    bool replay_safe = belay_traits_replay_safe(traits);
-    bool unsent = outcome->error != BELAY_ERROR_NONE && outcome->sent == BELAY_UNSENT;
-    bool declared = unsafe_refusals && m->traits & REFUSAL;
-    enum belay_effect effect = unsent || declared ? BELAY_EFFECT_NONE : m->effect;
-
-    if (m->health == BELAY_HEALTH_GOOD && outcome->status < 300) {
-        return class_of(BELAY_CLASS_SUCCESS, BELAY_REASON_SUCCESS, effect);
+    if (m->traits & SUCCESS) {
+        return (struct belay_class){BELAY_CLASS_SUCCESS, BELAY_REASON_SUCCESS, m->effect,
+                                    m->health};
     }
-    if (!replay_safe && m->traits & UNKNOWN_IF_SENT && outcome->sent == BELAY_SENT) {
-        return class_of(BELAY_CLASS_UNKNOWN, BELAY_REASON_EFFECT_UNKNOWN, effect);
-    }
-    if (!replay_safe && m->traits & GATEWAY) {
-        return class_of(BELAY_CLASS_UNKNOWN, BELAY_REASON_GATEWAY_UNKNOWN, effect);
-    }
-    if (m->traits & NEVER || !is_listed(retry_on, outcome)) {
-        return class_of(BELAY_CLASS_FINAL, BELAY_REASON_NOT_REPEATABLE, effect);
-    }
-    if (replay_safe || unsent || declared)
-        return class_of(BELAY_CLASS_REPEATABLE, BELAY_REASON_BACKOFF, effect);
-    return class_of(BELAY_CLASS_FINAL, BELAY_REASON_NOT_REPLAY_SAFE, effect);
-}
-
-enum belay_health belay_classify_health(const struct belay_outcome *outcome)
-{
-    return outcome->stale ? BELAY_HEALTH_NEUTRAL : meaning_of(outcome)->health;
+    struct belay_class c =
+        class_of(m, traits, retry_on, unsafe_refusals && m->traits & REFUSAL, outcome);
+    if (outcome->stale) c.health = BELAY_HEALTH_NEUTRAL;
+    return c;
 }

@@ -8,18 +8,6 @@ struct belay_instant belay_deadline_at(struct belay_instant started_at,
     return belay_instant_add(started_at, belay_span_max(least, belay_span_ns(0)));
 }
 
-struct belay_span belay_deadline_remaining(struct belay_instant deadline_at,
-                                           struct belay_instant now)
-{
-    return belay_span_max(belay_instant_since(deadline_at, now), belay_span_ns(0));
-}
-
-bool belay_deadline_allows(struct belay_span remaining, struct belay_span wait,
-                           struct belay_span reserve)
-{
-    return remaining.ns > belay_span_add(wait, reserve).ns;
-}
-
 struct belay_instant belay_deadline_attempt_end(struct belay_instant now,
                                                 struct belay_instant deadline_at,
                                                 struct belay_span attempt_timeout)

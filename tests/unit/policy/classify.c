@@ -233,15 +233,15 @@ static void test_what_every_outcome_says_of_the_recipient(void **state)
         if (code / 100 == 2 || code / 100 == 3) expected = BELAY_HEALTH_GOOD;
         if (code / 100 == 4 && code != 429) expected = BELAY_HEALTH_ALIVE;
         if (code == 500 || code == 502 || code == 503 || code == 504) expected = BELAY_HEALTH_BAD;
-        assert_int_equal(belay_classify_health(&outcome), expected);
+        assert_int_equal(classify(&get, outcome).health, expected);
     }
     for (int e = BELAY_ERROR_NONE + 1; e < BELAY_ERROR_COUNT; e++) {
         struct belay_outcome outcome = error((enum belay_error_class)e, BELAY_SENT);
         bool neutral = e == BELAY_ERROR_TOO_LARGE || e == BELAY_ERROR_CANCELLED;
-        assert_int_equal(belay_classify_health(&outcome),
+        assert_int_equal(classify(&get, outcome).health,
                          neutral ? BELAY_HEALTH_NEUTRAL : BELAY_HEALTH_BAD);
         outcome.stale = true;
-        assert_int_equal(belay_classify_health(&outcome), BELAY_HEALTH_NEUTRAL);
+        assert_int_equal(classify(&get, outcome).health, BELAY_HEALTH_NEUTRAL);
     }
 }
 

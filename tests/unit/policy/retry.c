@@ -5,15 +5,15 @@
 #include "test.h"
 
 static const struct belay_class success = {BELAY_CLASS_SUCCESS, BELAY_REASON_SUCCESS,
-                                           BELAY_EFFECT_DONE};
+                                           BELAY_EFFECT_DONE, 0};
 static const struct belay_class repeatable = {BELAY_CLASS_REPEATABLE, BELAY_REASON_BACKOFF,
-                                              BELAY_EFFECT_NONE};
+                                              BELAY_EFFECT_NONE, 0};
 static const struct belay_class final = {BELAY_CLASS_FINAL, BELAY_REASON_NOT_REPEATABLE,
-                                         BELAY_EFFECT_NONE};
+                                         BELAY_EFFECT_NONE, 0};
 static const struct belay_class unknown = {BELAY_CLASS_UNKNOWN, BELAY_REASON_EFFECT_UNKNOWN,
-                                           BELAY_EFFECT_UNKNOWN};
+                                           BELAY_EFFECT_UNKNOWN, 0};
 static const struct belay_class gateway = {BELAY_CLASS_UNKNOWN, BELAY_REASON_GATEWAY_UNKNOWN,
-                                           BELAY_EFFECT_UNKNOWN};
+                                           BELAY_EFFECT_UNKNOWN, 0};
 
 static struct belay_retry_facts facts_of(struct belay_class outcome_class)
 {
