@@ -11,7 +11,7 @@
 #define FILE_BYTES_MAX 4096
 #define HOST_BYTES_MAX 253
 #define HEADER_BYTES_MAX 64
-#define HEADERS_MAX 16
+#define HEADERS_MAX 15 /* of one list */
 
 bool value_has_number(const struct option *option)
 {
@@ -259,7 +259,7 @@ static bool add_header(const struct option *option, struct conf_names *names,
 {
     if (!check_header(option, word, error)) return false;
     if (names->count == HEADERS_MAX) {
-        value_fault(error, option, "at most 16 header fields");
+        value_fault(error, option, "at most 15 header fields");
         return false;
     }
     for (size_t i = 0; i < names->count; i++) {
