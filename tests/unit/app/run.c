@@ -3,6 +3,7 @@
 
 #include "../test.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +41,7 @@ static void become(int (*command)(int, char **), const char *const *argv)
     exit(code);
 }
 
-int run_wait(pid_t pid)
+static int wait_for(pid_t pid)
 {
     int status;
     assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -60,27 +61,48 @@ const struct run *run(int (*command)(int, char **), const char *input, const cha
         (void)dup2(fileno(err), STDERR_FILENO);
         become(command, argv);
     }
-    result.code = run_wait(pid);
+    result.code = wait_for(pid);
     (void)fclose(in);
     read_back(out, result.out, sizeof result.out);
     read_back(err, result.err, sizeof result.err);
     return &result;
 }
 
-pid_t run_start(int (*command)(int, char **), const char *const *argv, int *err_fd)
+void run_start(struct running *running, int (*command)(int, char **), const char *const *argv)
 {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     (void)fflush(NULL);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
+    running->pid = fork();
+    assert_true(running->pid >= 0);
+    if (running->pid == 0) {
+        (void)dup2(ends[1], STDOUT_FILENO);
         (void)dup2(ends[1], STDERR_FILENO);
         (void)close(ends[0]);
         (void)close(ends[1]);
         become(command, argv);
     }
     (void)close(ends[1]);
-    *err_fd = ends[0];
-    return pid;
+    running->said = fdopen(ends[0], "r");
+    assert_non_null(running->said);
+}
+
+const char *run_until(struct running *running, const char *text)
+{
+    char before[sizeof running->line] = "";
+    while (fgets(running->line, sizeof running->line, running->said)) {
+        const char *found = strstr(running->line, text);
+        if (found) return found + strlen(text);
+        memcpy(before, running->line, sizeof before);
+    }
+    fail_msg("never said '%s'; last said: %s", text, before);
+    return NULL;
+}
+
+int run_end(struct running *running, int signal_number)
+{
+    if (signal_number) assert_int_equal(kill(running->pid, signal_number), 0);
+    int code = wait_for(running->pid);
+    (void)fclose(running->said);
+    return code;
 }

@@ -2,6 +2,7 @@
 #ifndef TESTS_APP_RUN_H
 #define TESTS_APP_RUN_H
 
+#include <stdio.h>
 #include <sys/types.h>
 
 struct run {
@@ -13,8 +14,17 @@ struct run {
 const struct run *run(int (*command)(int argc, char **argv), const char *input,
                       const char *const *argv);
 
-/* One that stays: its output goes to *err_fd, a pipe. */
-pid_t run_start(int (*command)(int argc, char **argv), const char *const *argv, int *err_fd);
-int run_wait(pid_t pid); /* its exit code, or -1 */
+/* One that stays. */
+struct running {
+    pid_t pid;
+    FILE *said; /* both outputs */
+    char line[1024];
+};
+void run_start(struct running *running, int (*command)(int argc, char **argv),
+               const char *const *argv);
+/* Reads on until it says a line with `text`; returns what follows it. */
+const char *run_until(struct running *running, const char *text);
+/* Sends the signal, if it is not 0, and waits for the end: its exit code, or -1. */
+int run_end(struct running *running, int signal_number);
 
 #endif
