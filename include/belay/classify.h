@@ -41,11 +41,10 @@ void belay_retry_on_add_status(struct belay_retry_on *retry_on, int status);
 
 /* What an outcome means for a request. */
 struct belay_class {
-    enum belay_outcome_class
-        kind; /* success, repeatable, unknown (never repeat without asking), final */
-    enum belay_reason reason; /* by rules 1, 3 and 4; REPEATABLE: BACKOFF */
-    enum belay_effect effect; /* of this attempt alone, if the request is a write */
-    enum belay_health health; /* what it says of the recipient; a stale connection says nothing */
+    enum belay_outcome_class kind; /* unknown: never to be repeated without asking */
+    enum belay_reason reason;      /* by rules 1, 3 and 4; repeatable: BACKOFF */
+    enum belay_effect effect;      /* of this attempt alone, if the request is a write */
+    enum belay_health health;      /* of the recipient; a stale connection says nothing of it */
 };
 
 /* Rules 1, 3 and 4. `unsafe_refusals`: the route declares that 429 and 503 started nothing. An

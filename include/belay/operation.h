@@ -88,8 +88,9 @@ void belay_operation_init(struct belay_operation *op, const struct belay_policy 
  * again. */
 struct belay_admission belay_operation_admit(struct belay_operation *op, struct belay_instant now);
 /* Is this status to be decided at its head (semantics 3, "what is held")? True when a repeat of it
- * would be considered at all: in retry_on, and the request may be repeated after it. Call record at
- * the head then; otherwise stream, and call record when the message has ended. */
+ * would be considered at all (in retry_on, and the request may be repeated after it), or the state
+ * is to be asked for instead of passing it on. Call record at the head then; otherwise stream, and
+ * call record when the message has ended. */
 bool belay_operation_decides_at_head(const struct belay_operation *op, int status);
 /* What this outcome would mean for this operation: what `explain` shows. */
 enum belay_outcome_class belay_operation_class(const struct belay_operation *op,

@@ -3,13 +3,14 @@
 
 enum trait {
     SUCCESS = 1 << 0,
-    UNKNOWN_IF_SENT =
-        1 << 1, /* an error before a final status: the request may have had its effect */
-    GATEWAY =
-        1 << 2, /* said by somebody in between, who does not know what became of the request */
-    REFUSAL =
-        1 << 3, /* the recipient says that it did not want to; a route may declare that it is so */
-    NEVER = 1 << 4, /* repeating cannot help, whatever the list says */
+    /* An error before a final status: the request may have had its effect. */
+    UNKNOWN_IF_SENT = 1 << 1,
+    /* Said by somebody in between, who does not know what became of the request. */
+    GATEWAY = 1 << 2,
+    /* The recipient says that it did not want to; a route may declare that it is so. */
+    REFUSAL = 1 << 3,
+    /* Repeating cannot help, whatever the list says. */
+    NEVER = 1 << 4,
 };
 
 struct meaning {

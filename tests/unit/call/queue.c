@@ -193,98 +193,148 @@ static void test_concurrency_is_shown(void **state)
 
 /* ---- everything comes back ---- */
 
-/* Whatever the callers do, and wherever they are cut off: no slot, place, permit or token is lost,
- * and who was told gets in or hands it on. */
-static void storm(struct rng *rng)
+enum { IDLE, ASKING, CALLING };
+
+struct storm {
+    struct rng *rng;
+    struct world world;
+    struct caller callers[CALLERS];
+    int doing[CALLERS];
+    int64_t now, earned, highest; /* earned: of the budget, less what retries have spent */
+};
+
+static void storm_begin(struct storm *storm, struct rng *rng)
 {
-    struct world world = world_of_defaults();
-    world.policy.bulkhead = (struct belay_bulkhead_config){true, 1 + (uint32_t)test_below(rng, 4),
-                                                           (uint32_t)test_below(rng, 6)};
-    world.policy.quota =
+    *storm = (struct storm){.rng = rng, .world = world_of_defaults()};
+    struct belay_policy *policy = &storm->world.policy;
+    policy->bulkhead = (struct belay_bulkhead_config){true, 1 + (uint32_t)test_below(rng, 4),
+                                                      (uint32_t)test_below(rng, 6)};
+    policy->quota =
         (struct belay_quota_config){test_chance(rng, 50), belay_span_ms(5),
                                     1 + (uint32_t)test_below(rng, 5), (uint32_t)test_below(rng, 5)};
-    world.policy.budget = (struct belay_budget_config){300000, 4};
-    world.policy.breaker.consecutive = 4;
-    world.policy.breaker.open_for = belay_span_ms(50);
-    world.policy.breaker.open_max = belay_span_ms(200);
-    world.policy.backoff =
+    policy->budget = (struct belay_budget_config){300000, 4};
+    policy->breaker.consecutive = 4;
+    policy->breaker.open_for = belay_span_ms(50);
+    policy->breaker.open_max = belay_span_ms(200);
+    policy->backoff =
         (struct belay_backoff_config){BELAY_BACKOFF_FULL, belay_span_ms(20), belay_span_ms(100)};
-    world.policy.deadline_for = belay_span_ms(600);
-    world_begin(&world);
+    policy->deadline_for = belay_span_ms(600);
+    world_begin(&storm->world);
+}
+
+static void storm_leave(struct storm *storm, size_t i)
+{
+    gone(&storm->callers[i].op, storm->now);
+    storm->doing[i] = IDLE;
+}
+
+static void storm_ask(struct storm *storm, size_t i)
+{
+    struct belay_operation *op = &storm->callers[i].op;
+    struct belay_admission admission = admit(op, storm->now);
+    switch (admission.kind) {
+    case BELAY_ADMITTED:
+        storm->doing[i] = CALLING;
+        storm->earned += admission.attempt == 1 ? 300000 : -1000000;
+        break;
+    case BELAY_WAIT:
+        assert_true(admission.at.ns > at(storm->now).ns);
+        assert_true(admission.at.ns < op->deadline_at.ns);
+        break;
+    case BELAY_QUEUED: assert_true(admission.at.ns < op->deadline_at.ns); break;
+    case BELAY_REFUSED: storm_leave(storm, i);
+    }
+}
+
+static void storm_answer(struct storm *storm, size_t i)
+{
     static const int codes[] = {200, 200, 200, 503, 429, 404, 500, 502};
-    enum { IDLE, ASKING, CALLING } doing[CALLERS] = {IDLE};
-    struct caller callers[CALLERS];
-    int64_t now = 0, earned = 0, highest = 0;
-    for (int step = 0; step < 3000; step++) {
-        size_t i = (size_t)test_below(rng, CALLERS);
-        struct caller *caller = &callers[i];
-        now += (int64_t)test_below(rng, 3);
-        if (doing[i] == IDLE) {
-            begin_caller(&world, caller, now);
-            doing[i] = ASKING;
-        } else if (test_chance(rng, 10)) {
-            if (test_chance(rng, 50)) belay_operation_cancel(&caller->op, at(now));
-            gone(&caller->op, now);
-            doing[i] = IDLE;
-        } else if (doing[i] == ASKING) {
-            struct belay_admission admission = admit(&caller->op, now);
-            if (admission.kind == BELAY_ADMITTED) doing[i] = CALLING;
-            if (admission.kind == BELAY_ADMITTED)
-                earned += admission.attempt == 1 ? 300000 : -1000000;
-            if (admission.kind == BELAY_WAIT) assert_true(admission.at.ns > at(now).ns);
-            if (admission.kind == BELAY_WAIT || admission.kind == BELAY_QUEUED) {
-                assert_true(admission.at.ns < caller->op.deadline_at.ns);
-            }
-            if (admission.kind == BELAY_REFUSED) {
-                gone(&caller->op, now);
-                doing[i] = IDLE;
-            }
-        } else {
-            struct belay_outcome outcome = status(codes[test_below(rng, 8)]);
-            if (test_chance(rng, 15)) outcome = error(BELAY_ERROR_TIMEOUT, BELAY_SENT);
-            if (test_chance(rng, 5)) outcome = error(BELAY_ERROR_CANCELLED, BELAY_SENT);
-            outcome.stale = outcome.error == BELAY_ERROR_TIMEOUT && test_chance(rng, 30);
-            outcome.has_retry_after = outcome.status >= 429 && test_chance(rng, 30);
-            outcome.retry_after_ms = (int64_t)test_below(rng, 100);
-            struct belay_verdict verdict =
-                belay_operation_record(&caller->op, &outcome, at(now), rng_next(rng));
-            doing[i] = verdict.decision == BELAY_DECISION_RETRY ? ASKING : IDLE;
-            if (doing[i] == IDLE) gone(&caller->op, now);
+    struct rng *rng = storm->rng;
+    struct belay_outcome outcome = status(codes[test_below(rng, 8)]);
+    if (test_chance(rng, 15)) outcome = error(BELAY_ERROR_TIMEOUT, BELAY_SENT);
+    if (test_chance(rng, 5)) outcome = error(BELAY_ERROR_CANCELLED, BELAY_SENT);
+    outcome.stale = outcome.error == BELAY_ERROR_TIMEOUT && test_chance(rng, 30);
+    outcome.has_retry_after = outcome.status >= 429 && test_chance(rng, 30);
+    outcome.retry_after_ms = (int64_t)test_below(rng, 100);
+    struct belay_verdict verdict =
+        belay_operation_record(&storm->callers[i].op, &outcome, at(storm->now), rng_next(rng));
+    storm->doing[i] = ASKING;
+    if (verdict.decision != BELAY_DECISION_RETRY) storm_leave(storm, i);
+}
+
+static void storm_step(struct storm *storm)
+{
+    size_t i = (size_t)test_below(storm->rng, CALLERS);
+    storm->now += (int64_t)test_below(storm->rng, 3);
+    if (storm->doing[i] == IDLE) {
+        begin_caller(&storm->world, &storm->callers[i], storm->now);
+        storm->doing[i] = ASKING;
+    } else if (test_chance(storm->rng, 10)) {
+        if (test_chance(storm->rng, 50)) {
+            belay_operation_cancel(&storm->callers[i].op, at(storm->now));
         }
-        highest = earned > highest ? earned : highest;
-        assert_true(highest - earned <= 4 * 1000000);
-        struct belay_target_stats stats = world_stats(&world);
-        assert_true(stats.in_flight <= world.policy.bulkhead.max);
-        assert_true(stats.waiting <= world.policy.bulkhead.queue + world.policy.quota.queue);
+        storm_leave(storm, i);
+    } else if (storm->doing[i] == ASKING) {
+        storm_ask(storm, i);
+    } else {
+        storm_answer(storm, i);
     }
-    for (size_t i = 0; i < CALLERS; i++) {
-        if (doing[i] != IDLE) gone(&callers[i].op, now);
-    }
-    struct belay_target_stats stats = world_stats(&world);
+}
+
+static void storm_check(struct storm *storm)
+{
+    const struct belay_policy *policy = &storm->world.policy;
+    struct belay_target_stats stats = world_stats(&storm->world);
+    storm->highest = storm->earned > storm->highest ? storm->earned : storm->highest;
+    assert_true(storm->highest - storm->earned <= 4 * 1000000);
+    assert_true(stats.in_flight <= policy->bulkhead.max);
+    assert_true(stats.waiting <= policy->bulkhead.queue + policy->quota.queue);
+}
+
+/* Long after, the whole budget is there again: three retries, and the fourth opens the breaker. */
+static void storm_end(struct storm *storm)
+{
+    struct world *world = &storm->world;
+    struct belay_target_stats stats = world_stats(world);
     assert_int_equal(stats.in_flight, 0);
     assert_int_equal(stats.waiting, 0);
     assert_true(stats.attempts > 10);
-
-    /* Long after: the whole budget is there again, and every slot. */
-    now += 1000000;
-    for (int i = 0; i < 100; i++) (void)one_call(&world, status(200), now + i * 1000);
+    int64_t now = storm->now + 1000000;
+    for (int i = 0; i < 100; i++) (void)one_call(world, status(200), now + i * 1000);
     now += 1000000;
     for (int i = 0; i < 4; i++) {
-        begin_caller(&world, &callers[i], now + i * 1000);
-        goes(&callers[i].op, now + i * 1000);
-        (void)record(&callers[i].op, status(504), now + i * 1000);
-        assert_int_equal(callers[i].op.last_decision,
+        struct belay_operation op;
+        begin(world, &op, &get, now + i * 1000);
+        goes(&op, now + i * 1000);
+        (void)record(&op, status(504), now + i * 1000);
+        assert_int_equal(op.last_decision,
                          i < 3 ? BELAY_DECISION_RETRY : BELAY_DECISION_BREAKER_OPEN);
+        gone(&op, now + i * 1000);
     }
-    for (int i = 0; i < 4; i++) gone(&callers[i].op, now + 5000);
-    world_end(&world);
+    world_end(world);
+}
+
+/* Whatever the callers do, and wherever they are cut off: no slot, place, permit or token is lost,
+ * and who was told gets in or hands it on. */
+static void run_storm(struct rng *rng)
+{
+    struct storm storm;
+    storm_begin(&storm, rng);
+    for (int step = 0; step < 3000; step++) {
+        storm_step(&storm);
+        storm_check(&storm);
+    }
+    for (size_t i = 0; i < CALLERS; i++) {
+        if (storm.doing[i] != IDLE) storm_leave(&storm, i);
+    }
+    storm_end(&storm);
 }
 
 static void test_a_storm_leaves_nothing_behind(void **state)
 {
     (void)state;
     struct rng rng = test_rng("storm");
-    for (int round = 0; round < 60; round++) storm(&rng);
+    for (int round = 0; round < 60; round++) run_storm(&rng);
 }
 
 int main(void)
