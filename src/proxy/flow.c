@@ -4,6 +4,7 @@
 #include "proxy/flow.h"
 
 #include "base/check.h"
+#include "proxy/limits.h"
 #include "proxy/route.h"
 
 static const struct client_events call_events;
@@ -247,12 +248,21 @@ static void read_hint(struct belay_outcome *outcome, const struct http1_head *he
         http1_parse_retry_after_ms(hint->value, rt_wall(rt), &outcome->retry_after_ms, NULL);
 }
 
+/* The recipient's own limits lower our pace before they are hit (semantics 6). */
+static void read_limits(struct flow *flow, const struct http1_head *head)
+{
+    struct limits_told told = limits_read(head, rt_wall(flow->proxy->rt));
+    struct belay_target *target = flow->setup->targets[flow->route->target];
+    if (told.any) belay_target_on_limit(target, now_of(flow), told.left, told.reset_for);
+}
+
 static void on_head(struct client_call *call, const struct http1_head *head)
 {
     struct flow *flow = CONTAINER_OF(call, struct flow, call);
     struct belay_outcome *outcome = &flow->outcome;
     *outcome = (struct belay_outcome){.status = head->status, .sent = BELAY_ANSWERED};
     read_hint(outcome, head, flow->proxy->rt);
+    if (flow->route->policy.quota.enabled) read_limits(flow, head);
     if (belay_operation_decides_at_head(&flow->op, head->status)) {
         struct belay_verdict verdict = record(flow, outcome);
         if (verdict.decision == BELAY_DECISION_RETRY) {

@@ -313,6 +313,43 @@ static void a_hint_can_be_a_routes_or_a_callers_own(void **state)
     }
 }
 
+static void the_recipients_own_limits_slow_us_down(void **state)
+{
+    (void)state;
+    for (int told = 0; told < 2; told++) {
+        struct scene scene;
+        scene_init(&scene, "quota: { rate: 1000/s, burst: 1, queue: 20 }", NULL);
+        struct peer_reply plain[] = {{.bytes = ANSWER}};
+        struct peer_reply limited[] = {
+            {.bytes =
+                 "HTTP/1.1 200 OK\r\nRateLimit: \"p\";r=10;t=1\r\nContent-Length: 2\r\n\r\nok"}};
+        scene.peer.script = told ? limited : plain;
+        scene_send(scene_connect(&scene), GET("/"));
+        scene_pass(&scene, 10);
+        for (int i = 0; i < 5; i++) scene_send(scene_connect(&scene), GET("/"));
+        scene_pass(&scene, 250);
+        assert_true(told ? scene.peer.requests <= 4 : scene.peer.requests == 6);
+        scene_pass(&scene, 5000);
+        assert_int_equal(scene.peer.requests, 6);
+        scene_deinit(&scene);
+    }
+}
+
+static void an_attempt_has_a_clock_of_its_own(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_init(&scene, "attempt_timeout: 150ms", NULL);
+    PEER_SAYS(&scene.peer, {.bytes = KEEP_SILENT}, {.bytes = ANSWER});
+    struct scene_client *client = scene_ask(&scene, GET("/"));
+    assert_got(client, ANSWER);
+    assert_int_equal(client->over_at_ms, 250);
+    assert_story(
+        &scene,
+        "1 timeout/headers retry backoff 100\n2 200 return success\n= 200 answer 200 attempts 2\n");
+    scene_deinit(&scene);
+}
+
 /* ---- clients that leave ---- */
 
 static void a_client_that_leaves(void **state)
@@ -444,6 +481,8 @@ int main(void)
         cmocka_unit_test(a_queue_is_left_at_the_deadline_or_with_the_client),
         cmocka_unit_test(a_hint_holds_the_target_back),
         cmocka_unit_test(a_hint_can_be_a_routes_or_a_callers_own),
+        cmocka_unit_test(the_recipients_own_limits_slow_us_down),
+        cmocka_unit_test(an_attempt_has_a_clock_of_its_own),
         cmocka_unit_test(a_client_that_leaves),
         cmocka_unit_test(an_upload_that_breaks_its_framing),
         cmocka_unit_test(a_new_snapshot_is_for_new_requests),
