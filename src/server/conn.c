@@ -157,6 +157,18 @@ static void conn_begin_request(struct conn *conn)
     if (conn->state == CONN_BODY && !exchange->paused) exchange_continue(exchange);
 }
 
+/* Some clients send an empty line after a body (RFC 9112 2.2): that alone is no request, and nobody
+ * waits for an answer to it. */
+static bool conn_close_empty(struct conn *conn)
+{
+    const struct server_exchange *exchange = conn->exchange;
+    for (size_t i = 0; i < exchange->filled; i++) {
+        if (exchange->in[i] != '\r' && exchange->in[i] != '\n') return false;
+    }
+    conn_close(conn, RT_CLOSE_GRACEFUL);
+    return true;
+}
+
 static bool conn_step_head(struct conn *conn)
 {
     struct server *server = conn->server;
@@ -168,6 +180,7 @@ static bool conn_step_head(struct conn *conn)
                                 &used, &error)) {
     case HTTP1_MORE:
         if (!conn->read_ended && exchange->filled < server->buffer_bytes) return false;
+        if (conn_close_empty(conn)) return false;
         error = (struct http1_error){.status = conn->read_ended ? 400 : 431,
                                      .rule = conn->read_ended ? "the head is cut short"
                                                               : "the head is too long",
@@ -363,6 +376,7 @@ static void conn_timed_out(struct conn *conn)
             conn_close(conn, RT_CLOSE_GRACEFUL);
         return;
     case CONN_HEAD:
+        if (conn_close_empty(conn)) return;
         server->stats.head_timeouts++;
         conn_refuse_head(conn, &slow_head);
         break;

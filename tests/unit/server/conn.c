@@ -293,6 +293,24 @@ static void an_end_within_a_head_is_refused(void **state)
     world_stop(&world);
 }
 
+static void an_empty_line_alone_is_no_request(void **state)
+{
+    (void)state;
+    for (int leaves = 0; leaves < 2; leaves++) {
+        struct world world = {.on_end = answer_echo};
+        world_start(&world);
+        struct rt_conn *conn =
+            world_request(&world, "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi\r\n");
+        conn->in_end = leaves;
+        world_pass(&world, belay_span_ms(1000));
+        assert_story(&world, "POST /a\nbody hi\n");
+        assert_string_equal(client_got(conn), "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi");
+        assert_true(conn->closed);
+        assert_false(conn->aborted);
+        world_stop(&world);
+    }
+}
+
 static void an_idle_client_may_leave(void **state)
 {
     (void)state;
@@ -535,6 +553,7 @@ int main(void)
         cmocka_unit_test(a_half_closed_client_gets_its_answers),
         cmocka_unit_test(an_end_within_a_body_is_told),
         cmocka_unit_test(an_end_within_a_head_is_refused),
+        cmocka_unit_test(an_empty_line_alone_is_no_request),
         cmocka_unit_test(an_idle_client_may_leave),
         cmocka_unit_test(signals_for_nothing_do_nothing),
         cmocka_unit_test(bad_heads_are_answered_and_closed),
