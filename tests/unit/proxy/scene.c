@@ -23,6 +23,8 @@ static void out_commit(struct event_out *out, size_t bytes)
     struct scene *scene = CONTAINER_OF(out, struct scene, out);
     CHECK(bytes > 0 && scene->record[bytes - 1] == '\n');
     CHECK(buf_add(&scene->events, scene->record, bytes));
+    CHECK(buf_add(&scene->events, "", 1)); /* the readers below search it as a string */
+    scene->events.end--;
 }
 
 /* The value of a key in one record; "" when it is not there. Texts without their quotes. */
