@@ -15,10 +15,11 @@ extern "C" {
 #endif
 
 struct belay_retry_facts {
-    struct belay_class outcome_class;
-    bool answered;       /* the outcome is a status, not an error */
-    bool answer_started; /* bytes of it were passed on */
-    bool state_check;    /* the route can ask for the state */
+    enum belay_outcome_class kind; /* as belay_classify_decide says */
+    enum belay_reason reason;      /* and its reason, for what ends by rules 1 to 4 */
+    bool answered;                 /* the outcome is a status, not an error */
+    bool answer_started;           /* bytes of it were passed on */
+    bool state_check;              /* the route can ask for the state */
     bool owned;        /* another level retries, and the route does not say to do it nonetheless */
     bool stale_repeat; /* section 5a: goes again at once, and counts as no attempt */
     bool attempts_left;

@@ -30,16 +30,16 @@ struct belay_span {
 
 static inline int64_t belay_ns_add(int64_t a, int64_t b)
 {
-    if (b > 0 && a > INT64_MAX - b) return INT64_MAX;
-    if (b < 0 && a < INT64_MIN - b) return INT64_MIN;
-    return a + b;
+    int64_t sum;
+    if (!__builtin_add_overflow(a, b, &sum)) return sum;
+    return a < 0 ? INT64_MIN : INT64_MAX;
 }
 
 static inline int64_t belay_ns_sub(int64_t a, int64_t b)
 {
-    if (b < 0 && a > INT64_MAX + b) return INT64_MAX;
-    if (b > 0 && a < INT64_MIN + b) return INT64_MIN;
-    return a - b;
+    int64_t difference;
+    if (!__builtin_sub_overflow(a, b, &difference)) return difference;
+    return a < 0 ? INT64_MIN : INT64_MAX;
 }
 
 /* The last instant there is: "never". Adding to it stays there. */

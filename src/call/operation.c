@@ -136,10 +136,12 @@ static void draw_wait(struct belay_operation *op, const struct belay_outcome *ou
 }
 
 static void fill_facts(struct belay_operation *op, const struct belay_outcome *outcome,
-                       struct belay_instant now, uint64_t luck, struct belay_retry_facts *facts)
+                       const struct belay_class *outcome_class, struct belay_instant now,
+                       uint64_t luck, struct belay_retry_facts *facts)
 {
     *facts = (struct belay_retry_facts){
-        .outcome_class = classify(op, outcome),
+        .kind = outcome_class->kind,
+        .reason = outcome_class->reason,
         .answered = outcome->error == BELAY_ERROR_NONE,
         .answer_started = outcome->answer_started,
         .state_check = op->traits.state_check,
@@ -150,13 +152,13 @@ static void fill_facts(struct belay_operation *op, const struct belay_outcome *o
         .wait_source = BELAY_WAIT_NONE,
     };
     if (facts->stale_repeat) {
-        facts->outcome_class.kind = BELAY_CLASS_REPEATABLE;
+        facts->kind = BELAY_CLASS_REPEATABLE;
         op->stale_used = true;
     } else {
         op->counted_attempts++;
     }
     facts->attempts_left = op->counted_attempts < op->policy->attempts_max;
-    if (facts->outcome_class.kind == BELAY_CLASS_REPEATABLE) draw_wait(op, outcome, facts, luck);
+    if (facts->kind == BELAY_CLASS_REPEATABLE) draw_wait(op, outcome, facts, luck);
 }
 
 static void fill_report(const struct belay_operation *op, const struct belay_outcome *outcome,
@@ -183,12 +185,13 @@ static void fill_report(const struct belay_operation *op, const struct belay_out
 
 /* Rules 1 to 6 by itself, then the target's books and rules 7 to 9 in one locked step. */
 static struct belay_retry_plan decide(struct belay_operation *op,
-                                      const struct belay_outcome *outcome, struct belay_instant now,
+                                      const struct belay_outcome *outcome, enum belay_health health,
+                                      struct belay_instant now,
                                       const struct belay_retry_facts *facts)
 {
     struct belay__report report;
     struct belay_retry_plan plan = belay_retry_decide(facts);
-    fill_report(op, outcome, facts->outcome_class.health, now, &report);
+    fill_report(op, outcome, health, now, &report);
     report.wants_retry = plan.decision == BELAY_DECISION_RETRY;
     struct belay__shared_facts shared = belay__target_record(op, &report);
     return report.wants_retry ? belay_retry_decide_shared(plan, shared.has_token, shared.closed)
@@ -203,15 +206,16 @@ struct belay_verdict belay_operation_record(struct belay_operation *op,
     CHECK((outcome->error == BELAY_ERROR_NONE) == (outcome->status > 0));
     struct belay_retry_facts facts;
     now = see(op, now);
-    fill_facts(op, outcome, now, luck, &facts);
-    struct belay_retry_plan plan = decide(op, outcome, now, &facts);
+    struct belay_class outcome_class = classify(op, outcome);
+    fill_facts(op, outcome, &outcome_class, now, luck, &facts);
+    struct belay_retry_plan plan = decide(op, outcome, outcome_class.health, now, &facts);
     bool retries = plan.decision == BELAY_DECISION_RETRY;
 
     op->state = retries ? READY : ENDED;
     op->last_decision = plan.decision;
     op->last_status = outcome->status;
-    op->effect_done |= facts.outcome_class.effect == BELAY_EFFECT_DONE;
-    op->effect_unknown |= facts.outcome_class.effect == BELAY_EFFECT_UNKNOWN;
+    op->effect_done |= outcome_class.effect == BELAY_EFFECT_DONE;
+    op->effect_unknown |= outcome_class.effect == BELAY_EFFECT_UNKNOWN;
     op->fresh_next = outcome->stale;
     op->retry_at = retries ? belay_instant_add(now, facts.wait) : now;
     return (struct belay_verdict){

@@ -18,21 +18,20 @@ static enum belay_reason repeat_reason(const struct belay_retry_facts *facts)
 
 struct belay_retry_plan belay_retry_decide(const struct belay_retry_facts *facts)
 {
-    enum belay_reason reason = facts->outcome_class.reason;
+    enum belay_reason reason = facts->reason;
     bool gateway = reason == BELAY_REASON_GATEWAY_UNKNOWN;
 
-    if (facts->outcome_class.kind == BELAY_CLASS_SUCCESS)
-        return plan(BELAY_DECISION_RETURN, reason);
+    if (facts->kind == BELAY_CLASS_SUCCESS) return plan(BELAY_DECISION_RETURN, reason);
     /* Rule 2 is about a loss: a whole answer that streamed because it is not to be repeated keeps
      * its own reason. */
     if (facts->answer_started && !facts->answered)
         return plan(BELAY_DECISION_STOP, BELAY_REASON_ANSWER_STARTED);
-    if (facts->outcome_class.kind == BELAY_CLASS_UNKNOWN) {
+    if (facts->kind == BELAY_CLASS_UNKNOWN) {
         if (facts->answer_started || (gateway && !facts->state_check))
             return plan(BELAY_DECISION_STOP, reason);
         return plan(BELAY_DECISION_CHECK_STATE, reason);
     }
-    if (facts->outcome_class.kind == BELAY_CLASS_FINAL) return plan(BELAY_DECISION_STOP, reason);
+    if (facts->kind == BELAY_CLASS_FINAL) return plan(BELAY_DECISION_STOP, reason);
     if (facts->owned) return plan(BELAY_DECISION_STOP, BELAY_REASON_RETRY_OWNED);
     if (facts->answer_started) return plan(BELAY_DECISION_STOP, BELAY_REASON_ANSWER_STARTED);
     if (!belay_deadline_allows(facts->remaining, facts->wait, facts->reserve)) {

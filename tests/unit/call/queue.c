@@ -303,14 +303,14 @@ static void storm_end(struct storm *storm)
     for (int i = 0; i < 100; i++) (void)one_call(world, status(200), now + i * 1000);
     now += 1000000;
     for (int i = 0; i < 4; i++) {
-        struct belay_operation op;
-        begin(world, &op, &get, now + i * 1000);
-        goes(&op, now + i * 1000);
-        (void)record(&op, status(504), now + i * 1000);
-        assert_int_equal(op.last_decision,
+        struct belay_operation *op = &storm->callers[i].op;
+        begin(world, op, &get, now + i * 1000);
+        goes(op, now + i * 1000);
+        (void)record(op, status(504), now + i * 1000);
+        assert_int_equal(op->last_decision,
                          i < 3 ? BELAY_DECISION_RETRY : BELAY_DECISION_BREAKER_OPEN);
-        gone(&op, now + i * 1000);
     }
+    for (int i = 0; i < 4; i++) gone(&storm->callers[i].op, now + 5000);
     world_end(world);
 }
 

@@ -18,7 +18,8 @@ static const struct belay_class gateway = {BELAY_CLASS_UNKNOWN, BELAY_REASON_GAT
 static struct belay_retry_facts facts_of(struct belay_class outcome_class)
 {
     return (struct belay_retry_facts){
-        .outcome_class = outcome_class,
+        .kind = outcome_class.kind,
+        .reason = outcome_class.reason,
         .answered = true,
         .attempts_left = true,
         .remaining = belay_span_ms(1000),
@@ -71,10 +72,11 @@ static void test_rule_2_a_whole_answer_that_streamed_keeps_its_reason(void **sta
     struct belay_retry_facts facts = facts_of(final);
     facts.answer_started = true;
     check(&facts, BELAY_DECISION_STOP, BELAY_REASON_NOT_REPEATABLE);
-    facts.outcome_class = gateway;
+    facts.kind = gateway.kind;
+    facts.reason = gateway.reason;
     facts.state_check = true;
     check(&facts, BELAY_DECISION_STOP, BELAY_REASON_GATEWAY_UNKNOWN);
-    facts.outcome_class = repeatable;
+    facts.kind = repeatable.kind;
     check(&facts, BELAY_DECISION_STOP, BELAY_REASON_ANSWER_STARTED);
 }
 
