@@ -1,4 +1,7 @@
-"""Takes log lines over one TCP connection and appends them to a file: haproxy does not write files by itself."""
+"""Takes log lines over one TCP connection and appends them to a file.
+
+haproxy does not write files by itself.
+"""
 
 import socket
 import sys

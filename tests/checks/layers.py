@@ -1,8 +1,9 @@
 """The layer check: ARCHITECTURE.md's tables against the sources and the built archives.
 
-Four kinds of violation are found: an include that the layer table does not allow, a symbol that a folder may not
-use (in a pure archive: anything off its list), a declaration by hand that goes round the table, and a name in the
-"where is it" table that does not exist.
+Four kinds of violation are found: an include that the layer table does not allow, a symbol that a
+folder may not use (in a pure archive: anything off its list), a declaration by hand that goes round
+the table, and a name in the "where is it" table that does not exist. A fifth check finds a second
+place that makes decisions.
 """
 
 import re
@@ -15,17 +16,28 @@ COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 FORWARD = re.compile(r"^\s*struct (\w+);", re.MULTILINE)
 STRUCT = re.compile(r"^struct (\w+)\s*\{", re.MULTILINE)
-FUNCTION = re.compile(r"^[a-z][\w\s\*]*?\b(\w+)\(([^;{}]*)\)\s*(?:__attribute__\s*\(\(.*?\)\)\s*)?([;{])", re.MULTILINE)
-SANITIZER = re.compile(r"^(__[atu]san_|__ubsan_|__sanitizer_|__gcov|__llvm_|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail)")
-# What only src/call may ask; the rest asks an operation. (`belay explain` shows a class, so it may ask for one.)
-DECIDERS = {"belay_retry_decide", "belay_retry_decide_shared", "belay_backoff_decide", "belay_backoff_decide_hint"}
+FUNCTION = re.compile(
+    r"^[a-z][\w\s\*]*?\b(\w+)\(([^;{}]*)\)\s*(?:__attribute__\s*\(\(.*?\)\)\s*)?([;{])",
+    re.MULTILINE,
+)
+SANITIZER = re.compile(
+    r"^(__[atu]san_|__ubsan_|__sanitizer_|__gcov|__llvm_|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail)"
+)
+# What only src/call may ask; the rest asks an operation. (`belay explain` shows a class, so it may
+# ask for one.)
+DECIDERS = {
+    "belay_retry_decide",
+    "belay_retry_decide_shared",
+    "belay_backoff_decide",
+    "belay_backoff_decide_hint",
+}
 
 
 class Layer(NamedTuple):
     folder: str
-    uses: set       # folders whose headers and symbols it may use
+    uses: set  # folders whose headers and symbols it may use
     libraries: set  # system headers beyond the plain ones
-    pure: str       # "yes", a list of the pure files, or "no"
+    pure: str  # "yes", a list of the pure files, or "no"
 
 
 def table_after(text, heading):
@@ -76,7 +88,7 @@ class Project:
 
 
 def check_includes(project):
-    """Every include is of the own folder, an allowed folder, an allowed public header or an allowed library."""
+    """Every include is of the own or an allowed folder, or an allowed public header or library."""
     plain = project.allowed_symbols["plain headers"]
     for path in project.sources():
         folder = project.folder_of(path)
@@ -144,7 +156,9 @@ def check_forward_declarations(project):
 
 def read_archive(path):
     """The members of an archive: name -> (defined symbols, undefined symbols)."""
-    said = subprocess.run(["nm", "-A", str(path)], check=True, stdout=subprocess.PIPE, text=True).stdout
+    said = subprocess.run(
+        ["nm", "-A", str(path)], check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
     members = {}
     for line in said.splitlines():
         where, _, rest = line.partition(".c.o:")
@@ -191,7 +205,9 @@ def symbol_problem(project, folder, member, symbol, homes):
     pure = project.layers[folder].pure
     if pure == "no" or (pure != "yes" and f"{member}.c" not in words(pure)):
         return None
-    allowed = project.allowed_symbols["every pure archive"] | project.allowed_symbols.get(folder, set())
+    allowed = project.allowed_symbols["every pure archive"] | project.allowed_symbols.get(
+        folder, set()
+    )
     if symbol in allowed or SANITIZER.match(symbol):
         return None
     return f"uses {symbol}, which is not on the list of a pure archive"
@@ -211,8 +227,11 @@ def check_places(project):
 
 def defines(file, name):
     texts = [file] if file.is_file() else sorted(file.glob("*.c"))
-    return any(re.search(rf"^[\w\s\*]*\b{re.escape(name)}\b(\(|\[| =)", path.read_text(), re.MULTILINE)
-               for path in texts if path.exists())
+    return any(
+        re.search(rf"^[\w\s\*]*\b{re.escape(name)}\b(\(|\[| =)", path.read_text(), re.MULTILINE)
+        for path in texts
+        if path.exists()
+    )
 
 
 def check_one_engine(project, built):
@@ -223,8 +242,9 @@ def check_one_engine(project, built):
             continue
         for line in COMMENT.sub("", path.read_text()).splitlines():
             for match in re.finditer(r"\bBELAY_DECISION_\w+", line):
-                if not re.search(r"(==|!=|\bcase|\[)\s*$", line[:match.start()]):
-                    yield f"{path.relative_to(project.root)}: {match.group()} is used other than to compare"
+                if not re.search(r"(==|!=|\bcase|\[)\s*$", line[: match.start()]):
+                    where = path.relative_to(project.root)
+                    yield f"{where}: {match.group()} is used other than to compare"
     for folder, members in built.items():
         if folder in ("policy", "call"):
             continue

@@ -1,13 +1,12 @@
-"""The style check: rules of CONTRIBUTING.md that a reader would otherwise have to enforce by eye."""
+"""The style check: rules of CONTRIBUTING.md that would otherwise be enforced by eye."""
 
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-LINES_MAX = 700
-COLUMNS_MAX = {".c": 100, ".h": 100}
-COLUMNS_MAX_ELSEWHERE = 120
+LINES_MAX, TEST_LINES_MAX = 700, 850  # tests have tables of cases
+COLUMNS_MAX = 100
 SOURCES = (".c", ".h", ".py", ".1", ".5", ".yaml")
 # Written in pieces, so that this file does not contain what it looks for.
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
@@ -21,27 +20,36 @@ FIRST_LINES = {
 
 def tracked(root):
     """The files of the project that people write."""
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=root, check=True,
-                            stdout=subprocess.PIPE, text=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"],
+        cwd=root,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     names = [name for name in listed.stdout.splitlines() if (Path(root) / name).is_file()]
-    return [name for name in names if "/corpus/" not in name and not name.startswith("tests/conformance/")]
+    return [
+        name
+        for name in names
+        if "/corpus/" not in name and not name.startswith("tests/conformance/")
+    ]
 
 
 def problems_of(name, text):
     """What is wrong with one file."""
     suffix = Path(name).suffix
     lines = text.split("\n")
-    if suffix in (".c", ".h") and len(lines) > LINES_MAX:
-        yield f"{name}: {len(lines)} lines, more than {LINES_MAX}"
+    lines_max = TEST_LINES_MAX if name.startswith("tests/") else LINES_MAX
+    if suffix in (".c", ".h", ".py") and len(lines) > lines_max:
+        yield f"{name}: {len(lines)} lines, more than {lines_max}"
     first = FIRST_LINES.get(suffix)
     if first and not first.match(text) and Path(name).name != "conftest.py":
         yield f"{name}:1: the first line does not say the file's job"
     for number, line in enumerate(lines, 1):
         where = f"{name}:{number}"
         if suffix in SOURCES:
-            columns_max = COLUMNS_MAX.get(suffix, COLUMNS_MAX_ELSEWHERE)
-            if len(line) > columns_max:
-                yield f"{where}: {len(line)} columns, more than {columns_max}"
+            if len(line) > COLUMNS_MAX:
+                yield f"{where}: {len(line)} columns, more than {COLUMNS_MAX}"
             if "\t" in line:
                 yield f"{where}: a tab"
         if line != line.rstrip() and suffix != ".tsv":

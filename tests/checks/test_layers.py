@@ -1,4 +1,4 @@
-"""The layer check passes on the project, and each kind of violation, planted in a copy, makes it fail."""
+"""The layer check passes on the project; each kind of violation, planted in a copy, fails it."""
 
 import os
 import shutil
@@ -52,15 +52,18 @@ def test_every_place_that_the_table_names_exists():
     assert list(layers.check_places(layers.Project(ROOT))) == []
 
 
-@pytest.mark.parametrize("folder, line", [
-    ("policy", "#include <time.h>\n"),
-    ("policy", '#include "rt/rt.h"\n'),
-    ("base", "#include <belay/target.h>\n"),
-    ("http1", "#include <errno.h>\n"),
-    ("server", "#include <belay/operation.h>\n"),
-    ("client", "#include <uv.h>\n"),
-    ("proxy", '#include "rt/rt_uv.h"\n'),
-])
+@pytest.mark.parametrize(
+    "folder, line",
+    [
+        ("policy", "#include <time.h>\n"),
+        ("policy", '#include "rt/rt.h"\n'),
+        ("base", "#include <belay/target.h>\n"),
+        ("http1", "#include <errno.h>\n"),
+        ("server", "#include <belay/operation.h>\n"),
+        ("client", "#include <uv.h>\n"),
+        ("proxy", '#include "rt/rt_uv.h"\n'),
+    ],
+)
 def test_a_forbidden_include_is_found(copy, folder, line):
     before = set(layers.check_includes(layers.Project(copy)))
     (copy / "src" / folder / "planted.c").write_text(line)
@@ -68,14 +71,32 @@ def test_a_forbidden_include_is_found(copy, folder, line):
     assert len(found) == 1 and f"src/{folder}/planted.c" in found.pop()
 
 
-@pytest.mark.parametrize("folder, source, symbol", [
-    ("policy", "long time(long *); long now_s(void); long now_s(void) { return time(0); }", "time"),
-    ("policy", "void *malloc(unsigned long); void *f(void); void *f(void) { return malloc(3); }", "malloc"),
-    ("call", "int *__errno_location(void); int f(void); int f(void) { return *__errno_location(); }",
-     "__errno_location"),
-    ("http1", "int socket(int, int, int); int f(void); int f(void) { return socket(1, 2, 0); }", "socket"),
-    ("base", "int puts(const char *); int f(void); int f(void) { return puts(\"\"); }", "puts"),
-])
+@pytest.mark.parametrize(
+    "folder, source, symbol",
+    [
+        (
+            "policy",
+            "long time(long *); long now_s(void); long now_s(void) { return time(0); }",
+            "time",
+        ),
+        (
+            "policy",
+            "void *malloc(unsigned long); void *f(void); void *f(void) { return malloc(3); }",
+            "malloc",
+        ),
+        (
+            "call",
+            "int *__errno_location(void); int f(void); int f(void) { return *__errno_location(); }",
+            "__errno_location",
+        ),
+        (
+            "http1",
+            "int socket(int, int, int); int f(void); int f(void) { return socket(1, 2, 0); }",
+            "socket",
+        ),
+        ("base", 'int puts(const char *); int f(void); int f(void) { return puts(""); }', "puts"),
+    ],
+)
 def test_a_forbidden_symbol_in_a_pure_archive_is_found(tmp_path, folder, source, symbol):
     archive_of(folder, source, tmp_path)
     found = list(layers.check_symbols(layers.Project(ROOT), layers.archives(tmp_path)))
@@ -83,7 +104,9 @@ def test_a_forbidden_symbol_in_a_pure_archive_is_found(tmp_path, folder, source,
 
 
 def test_a_call_into_a_folder_that_is_not_open_is_found(tmp_path):
-    archive_of("policy", "int rt_secret(void); int f(void); int f(void) { return rt_secret(); }", tmp_path)
+    archive_of(
+        "policy", "int rt_secret(void); int f(void); int f(void) { return rt_secret(); }", tmp_path
+    )
     archive_of("rt", "int rt_secret(void); int rt_secret(void) { return 1; }", tmp_path)
     found = list(layers.check_symbols(layers.Project(ROOT), layers.archives(tmp_path)))
     assert found == ["policy/planted: uses rt_secret of rt"]
@@ -92,7 +115,9 @@ def test_a_call_into_a_folder_that_is_not_open_is_found(tmp_path):
 @pytest.mark.parametrize("declaration", ["struct rt_timer;\n", "uint64_t rt_planted(int which);\n"])
 def test_a_declaration_that_goes_round_the_table_is_found(copy, declaration):
     plant(copy / "src" / "base" / "buf.c", declaration)
-    (copy / "src" / "rt" / "planted.c").write_text("uint64_t rt_planted(int which)\n{\n    return which;\n}\n")
+    (copy / "src" / "rt" / "planted.c").write_text(
+        "uint64_t rt_planted(int which)\n{\n    return which;\n}\n"
+    )
     found = list(layers.check_forward_declarations(layers.Project(copy)))
     assert len(found) == 1 and "buf.c: declares" in found[0] and "belongs to rt" in found[0]
 
@@ -109,13 +134,18 @@ def test_there_is_one_engine():
 
 
 def test_a_second_decision_table_is_found(copy):
-    (copy / "src" / "app" / "planted.c").write_text("int f(int s)\n{\n    return s < 500 ? BELAY_DECISION_STOP : 0;\n}\n")
+    (copy / "src" / "app" / "planted.c").write_text(
+        "int f(int s)\n{\n    return s < 500 ? BELAY_DECISION_STOP : 0;\n}\n"
+    )
     found = list(layers.check_one_engine(layers.Project(copy), {}))
     assert len(found) == 1 and "BELAY_DECISION_STOP is used other than to compare" in found[0]
 
 
 def test_a_second_engine_is_found(tmp_path):
-    archive_of("proxy", "int belay_retry_decide(void); int f(void); int f(void) { return belay_retry_decide(); }",
-               tmp_path)
+    archive_of(
+        "proxy",
+        "int belay_retry_decide(void); int f(void); int f(void) { return belay_retry_decide(); }",
+        tmp_path,
+    )
     found = list(layers.check_one_engine(layers.Project(ROOT), layers.archives(tmp_path)))
     assert found == ["proxy/planted: calls belay_retry_decide instead of an operation"]

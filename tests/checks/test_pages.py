@@ -12,7 +12,9 @@ BELAY = Path(os.environ.get("BELAY_BUILD", ROOT / "build-test")) / "src" / "app"
 
 
 def help_of(*words):
-    done = subprocess.run([BELAY, *words, "--help"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    done = subprocess.run(
+        [BELAY, *words, "--help"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     return done.returncode, done.stdout
 
 
@@ -20,13 +22,19 @@ def commands():
     """The subcommands that `belay --help` lists."""
     code, said = help_of()
     assert code == 0
-    return set(re.findall(r"^  (\w+)\s+\S", said.split("commands:", 1)[1], re.MULTILINE)) - {"version"}
+    return set(re.findall(r"^  (\w+)\s+\S", said.split("commands:", 1)[1], re.MULTILINE)) - {
+        "version"
+    }
 
 
 @pytest.mark.parametrize("page", sorted(path.name for path in (ROOT / "man").glob("*.[1-8]")))
 def test_manual_page_is_well_formed(page):
-    done = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", ROOT / "man" / page], stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True)
+    done = subprocess.run(
+        ["mandoc", "-T", "lint", "-W", "warning", ROOT / "man" / page],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     assert done.stdout == ""
 
 
@@ -46,4 +54,6 @@ def test_every_command_has_help():
 def test_every_link_between_pages_leads_somewhere():
     for page in ROOT.glob("**/*.md"):
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
-            assert (page.parent / target).exists(), f"{page.name} links to {target}, which is missing"
+            assert (
+                page.parent / target
+            ).exists(), f"{page.name} links to {target}, which is missing"

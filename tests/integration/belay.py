@@ -11,13 +11,17 @@ from processes import BELAY, Process, until
 
 
 def configuration(targets, listeners=None, **top):
-    """A configuration: targets is {name: (port, policy)}; without listeners each target gets one, in order."""
+    """targets is {name: (port, policy)}; without listeners each target gets one, in order."""
     listeners = listeners or [{"target": name} for name in targets]
     return {
         "workers": 1,
-        "targets": {name: {"addresses": [f"127.0.0.1:{port}"], "policy": policy}
-                    for name, (port, policy) in targets.items()},
-        "listeners": [{"listen": "127.0.0.1:0", "kind": "egress", **listener} for listener in listeners],
+        "targets": {
+            name: {"addresses": [f"127.0.0.1:{port}"], "policy": policy}
+            for name, (port, policy) in targets.items()
+        },
+        "listeners": [
+            {"listen": "127.0.0.1:0", "kind": "egress", **listener} for listener in listeners
+        ],
         **top,
     }
 
@@ -28,7 +32,9 @@ class Belay:
     def __init__(self, folder, config, prefix=()):
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.config = folder, copy.deepcopy(config)
-        self.events_file = Path(self.config.setdefault("events", {}).setdefault("file", str(folder / "events.ndjson")))
+        self.events_file = Path(
+            self.config.setdefault("events", {}).setdefault("file", str(folder / "events.ndjson"))
+        )
         self.config_file = folder / "belay.yaml"
         self.write_config(self.config)
         self.process = Process([*prefix, BELAY, "serve", "-c", self.config_file])
@@ -42,10 +48,16 @@ class Belay:
         lines = r"egress.*127\.0\.0\.1:(\d+)|listening.*127\.0\.0\.1:(\d+)"
 
         def found():
-            ports = [int(next(filter(None, match.groups())))
-                     for match in (re.search(lines, line) for line in list(self.process.lines)) if match]
-            assert self.process.child.poll() is None, "belay ended:\n" + "\n".join(self.process.lines)
+            ports = [
+                int(next(filter(None, match.groups())))
+                for match in (re.search(lines, line) for line in list(self.process.lines))
+                if match
+            ]
+            assert self.process.child.poll() is None, "belay ended:\n" + "\n".join(
+                self.process.lines
+            )
             return ports if len(ports) >= count else None
+
         return until(found, what="belay's addresses")
 
     def records(self):
@@ -55,14 +67,18 @@ class Belay:
         return [json.loads(line) for line in self.events_file.read_text().splitlines()]
 
     def operations(self, count):
-        """Waits for so many operation records and returns [(operation record, its attempts), ...] in their order."""
+        """Waits for so many operations; [(operation record, its attempts), ...] in their order."""
+
         def ended():
             return [r for r in self.records() if r.get("event") == "operation"]
+
         until(lambda: len(ended()) >= count, what=f"{count} operation records")
         records = self.records()
         attempts = [r for r in records if "attempt" in r and r.get("event") != "operation"]
-        return [(operation, [a for a in attempts if a["operationId"] == operation.get("operationId")])
-                for operation in ended()]
+        return [
+            (operation, [a for a in attempts if a["operationId"] == operation.get("operationId")])
+            for operation in ended()
+        ]
 
     def operation(self):
         """The one operation that there was."""
@@ -119,12 +135,14 @@ class Wire:
         return self.answer(method)
 
     def post(self, path="/", body=b"x", fields=()):
-        head = "\r\n".join([f"POST {path} HTTP/1.1", "Host: test", f"Content-Length: {len(body)}", *fields, "", ""])
+        head = "\r\n".join(
+            [f"POST {path} HTTP/1.1", "Host: test", f"Content-Length: {len(body)}", *fields, "", ""]
+        )
         self.send(head.encode() + body)
         return self.answer("POST")
 
     def answer(self, method="GET"):
-        """The next final answer; None when the connection ended before its head. `whole` is False for a cut body."""
+        """The next final answer (`whole` is False for a cut body); None: ended before its head."""
         while True:
             head = self._head()
             if head is None:
@@ -150,7 +168,9 @@ class Wire:
             lines.append(line[:-2].decode("latin-1"))
         version, status = lines[0].split(" ")[:2]
         assert version in ("HTTP/1.1", "HTTP/1.0"), lines[0]
-        fields = [(line.partition(":")[0].lower(), line.partition(":")[2].strip()) for line in lines[1:]]
+        fields = [
+            (line.partition(":")[0].lower(), line.partition(":")[2].strip()) for line in lines[1:]
+        ]
         return int(status), fields
 
     def _body(self, method, status, fields):

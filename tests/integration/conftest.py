@@ -22,27 +22,38 @@ def closing():
 @pytest.fixture
 def start_origin(closing):
     """start_origin(script) -> Origin"""
+
     def start(script=None):
         closing.append(Origin(script))
         return closing[-1]
+
     return start
 
 
 @pytest.fixture
 def start_belay(closing, tmp_path):
     """start_belay(configuration) -> Belay"""
+
     def start(config, **options):
         folder = tmp_path / f"belay{len(closing)}"
         closing.append(Belay(folder, config, **options))
         return closing[-1]
+
     return start
 
 
 @pytest.fixture
 def through(start_origin, start_belay):
-    """through(script, policy...) -> (Belay, Origin): a daemon in front of an origin that plays a script."""
+    """through(script, policy...) -> (Belay, Origin): a daemon in front of a scripted origin."""
+
     def start(script=None, workers=1, route=None, **policy):
         origin = start_origin(script)
-        listener = {"routes": [{"target": "t", "path": "/{rest}", **route}]} if route else {"target": "t"}
-        return start_belay(configuration({"t": (origin.port, policy)}, [listener], workers=workers)), origin
+        listener = (
+            {"routes": [{"target": "t", "path": "/{rest}", **route}]} if route else {"target": "t"}
+        )
+        return (
+            start_belay(configuration({"t": (origin.port, policy)}, [listener], workers=workers)),
+            origin,
+        )
+
     return start

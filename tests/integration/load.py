@@ -7,7 +7,7 @@ from belay import Wire
 
 
 class Load:
-    """Clients in a closed loop until stopped. Each outcome is a status, or the word for what went wrong."""
+    """Clients in a closed loop until stopped; an outcome is a status, or what went wrong."""
 
     def __init__(self, port, clients, keep_alive=True, method="GET", pause_s=0.0, fields=()):
         self.port, self.keep_alive, self.method, self.pause_s = port, keep_alive, method, pause_s
@@ -81,6 +81,7 @@ def burst(port, requests, clients, path="/x"):
                 status = wire.get(path).status
                 with lock:
                     statuses[status] = statuses.get(status, 0) + 1
+
     threads = [threading.Thread(target=client) for _ in range(clients)]
     for thread in threads:
         thread.start()

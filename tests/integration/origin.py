@@ -9,13 +9,14 @@ from typing import NamedTuple
 
 class Request(NamedTuple):
     """One request as it came over the wire."""
-    connection: int   # the how-manieth connection
-    number: int       # the how-manieth request on it
+
+    connection: int  # the how-manieth connection
+    number: int  # the how-manieth request on it
     method: str
     target: str
-    fields: list      # (name in lower case, value), in order
+    fields: list  # (name in lower case, value), in order
     body: bytes
-    at: float         # monotonic seconds when its head was complete
+    at: float  # monotonic seconds when its head was complete
 
     def field(self, name):
         """The only value of a field, or None."""
@@ -39,8 +40,8 @@ def reset(connection):
 class Origin:
     """Serves on a free port of loopback.
 
-    `script(request, connection)` gives the bytes to answer with, or None when it has used the socket itself (the
-    connection is then closed unless it returns b"", which keeps it open and waits for the next request).
+    `script(request, connection)` gives the bytes to answer with, or None when it has used the
+    socket itself: the connection is then closed. b"" keeps it open and waits for the next request.
     """
 
     def __init__(self, script=None):
@@ -70,7 +71,9 @@ class Origin:
             self._serve_requests(connection, number)
         except (OSError, EOFError):
             pass
-        except Exception as fault:  # a fault of the script: the test that owns this origin must see it
+        except (
+            Exception
+        ) as fault:  # a fault of the script: the test that owns this origin must see it
             self.faults.append(fault)
         finally:
             with self.lock:
@@ -158,6 +161,7 @@ def read_exactly(stream, count):
 
 # ---- pieces of scripts ----
 
+
 def in_order(*steps):
     """Plays one step a request; the last one again and again. A step is bytes or a script."""
     taken, lock = iter(range(1 << 60)), threading.Lock()
@@ -166,6 +170,7 @@ def in_order(*steps):
         with lock:
             step = steps[min(next(taken), len(steps) - 1)]
         return step(request, connection) if callable(step) else step
+
     return script
 
 
@@ -181,14 +186,18 @@ def cut_off(request, connection):
 
 def says(data):
     """Sends bytes and closes properly."""
+
     def script(request, connection):
         connection.sendall(data)
+
     return script
 
 
 def says_and_stalls(data):
     """Sends bytes and then nothing until the peer closes."""
+
     def script(request, connection):
         connection.sendall(data)
         connection.recv(1)
+
     return script

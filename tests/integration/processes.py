@@ -1,4 +1,4 @@
-"""Real processes for tests and measurements: started, waited for by what they print or answer, and stopped."""
+"""Real processes for tests and measurements: started, waited for until ready, and stopped."""
 
 import os
 import re
@@ -22,9 +22,15 @@ class Process:
         self.lines = []
         self.changed = threading.Condition()
         self.ended = False
-        self.child = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                      stdin=options.pop("stdin", subprocess.DEVNULL), text=True, errors="replace",
-                                      **options)
+        self.child = subprocess.Popen(
+            self.command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=options.pop("stdin", subprocess.DEVNULL),
+            text=True,
+            errors="replace",
+            **options,
+        )
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
 
@@ -43,12 +49,16 @@ class Process:
 
     def wait_for(self, pattern, seconds=READY_SECONDS_MAX):
         """The match of the first line printed that has the pattern."""
+
         def search():
             return next(filter(None, (re.search(pattern, line) for line in self.lines)), None)
+
         with self.changed:
             self.changed.wait_for(lambda: self.ended or search(), seconds)
             match = search()
-        assert match, f"{self.command[0]} did not say {pattern!r}; it said:\n" + "\n".join(self.lines[-40:])
+        assert match, f"{self.command[0]} did not say {pattern!r}; it said:\n" + "\n".join(
+            self.lines[-40:]
+        )
         return match
 
     def signal(self, number):
@@ -102,9 +112,13 @@ def accepts(port):
 
 def ready(process, port):
     """Waits until the process accepts on its port."""
+
     def accepting():
-        assert process.child.poll() is None, f"{process.command[0]} ended:\n" + "\n".join(process.lines)
+        assert process.child.poll() is None, f"{process.command[0]} ended:\n" + "\n".join(
+            process.lines
+        )
         return accepts(port)
+
     until(accepting, what=f"{process.command[0]} accepting")
     return process
 
@@ -119,7 +133,8 @@ worker_rlimit_nofile 20000;
 events {{ worker_connections 18000; }}
 http {{
   access_log off; keepalive_requests 1000000000; keepalive_timeout 75s;
-  client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
+  client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
+  fastcgi_temp_path {folder}/fastcgi;
   uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
   {inside_http}
   server {{ listen 127.0.0.1:{port} backlog=4096; {inside_server} }}

@@ -1,4 +1,4 @@
-"""Retries stay within their budget: against a target that always fails, and along a chain of daemons."""
+"""Retries stay within their budget: against a target that fails, and along a chain."""
 
 import pytest
 from belay import Wire, configuration
@@ -29,7 +29,13 @@ def test_H73_always_failing_target_over_four_workers(through, breaker):
 
 def chain(start_belay, origin, **policy):
     """Three daemons, each in front of the next, the last in front of the origin."""
-    policy = {"attempts": 3, "breaker": "off", "budget": {"ratio": "100%", "burst": 100}, **QUICK, **policy}
+    policy = {
+        "attempts": 3,
+        "breaker": "off",
+        "budget": {"ratio": "100%", "burst": 100},
+        **QUICK,
+        **policy,
+    }
     port, belays = origin.port, []
     for _ in range(3):
         belays.append(start_belay(configuration({"next": (port, policy)})))

@@ -1,4 +1,4 @@
-"""What breaks in the middle: origins that die, clients that dawdle, files that cannot be written."""
+"""What breaks in the middle: origins that die, clients that dawdle, disks that are full."""
 
 import json
 import signal
@@ -29,7 +29,9 @@ def test_origin_killed_in_the_middle_of_an_answer(start_belay, closing):
     belay = start_belay(configuration({"t": (port, {})}))
     with Wire(belay.port) as client:
         client.send(f"GET /{1 << 25} HTTP/1.1\r\nHost: a\r\n\r\n")
-        assert client.stream.read(100).startswith(b"HTTP/1.1 200")  # more than all buffers hold is still to come
+        assert client.stream.read(100).startswith(
+            b"HTTP/1.1 200"
+        )  # more than all buffers hold is still to come
         origin.signal(signal.SIGKILL)
         origin.wait()
         assert count_to_the_end(client.socket) < 1 << 25
@@ -39,8 +41,11 @@ def test_origin_killed_in_the_middle_of_an_answer(start_belay, closing):
 
 
 def test_origin_that_nobody_listens_for(start_belay):
-    belay = start_belay(configuration({"t": (free_port(), {"attempts": 2, "backoff": {"kind": "constant",
-                                                                                      "base": "10ms"}})}))
+    belay = start_belay(
+        configuration(
+            {"t": (free_port(), {"attempts": 2, "backoff": {"kind": "constant", "base": "10ms"}})}
+        )
+    )
     with Wire(belay.port) as client:
         got = client.get()
     assert got.status == 502 and got.field("content-type") == "application/problem+json"
@@ -48,12 +53,17 @@ def test_origin_that_nobody_listens_for(start_belay):
     assert problem["status"] == 502 and problem["operationId"]
     operation, attempts = belay.operation()
     assert [(a["errorClass"], a["sent"], a["decision"]) for a in attempts] == [
-        ("refused", "unsent", "retry"), ("refused", "unsent", "max_attempts")]
+        ("refused", "unsent", "retry"),
+        ("refused", "unsent", "max_attempts"),
+    ]
 
 
 def test_a_post_to_nobody_is_repeated_since_it_was_unsent(start_belay):
-    belay = start_belay(configuration({"t": (free_port(), {"attempts": 2, "backoff": {"kind": "constant",
-                                                                                      "base": "10ms"}})}))
+    belay = start_belay(
+        configuration(
+            {"t": (free_port(), {"attempts": 2, "backoff": {"kind": "constant", "base": "10ms"}})}
+        )
+    )
     with Wire(belay.port) as client:
         assert client.post().status == 502
     operation, attempts = belay.operation()
@@ -79,6 +89,7 @@ def test_a_body_that_drips_for_ever_is_cut_at_the_deadline(through):
         while True:
             connection.sendall(b"1\r\nx\r\n")
             time.sleep(0.02)  # the drip is the case
+
     belay, origin = through(drips, deadline="700ms")
     began = time.monotonic()
     with Wire(belay.port) as client:
@@ -109,6 +120,7 @@ def test_a_client_that_resets_frees_its_slot(through):
             arrived.set()
             return silence(request, connection)
         return answer(200, b"free")
+
     belay, origin = through(first_hangs, bulkhead={"max": 1}, deadline="20s", silence_timeout="20s")
     gone = Wire(belay.port)
     gone.send("GET /hang HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -119,6 +131,7 @@ def test_a_client_that_resets_frees_its_slot(through):
     def served():
         with Wire(belay.port) as client:
             return client.get("/next").status == 200
+
     until(served, 5, "a free slot")
 
 
@@ -128,6 +141,7 @@ def test_bulkhead_refuses_the_one_too_many(through):
     def waits(request, connection):
         gate.wait(10)
         return answer(200)
+
     belay, origin = through(waits, bulkhead={"max": 3})
     threads = [threading.Thread(target=lambda: Wire(belay.port).get()) for _ in range(3)]
     for thread in threads:
@@ -162,7 +176,8 @@ def test_large_answer_arrives_whole(through):
 
 
 def test_chunked_answer_with_trailers_arrives_whole(through):
-    data = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=1\r\nabc\r\n4\r\ndefg\r\n0\r\nX-T: 1\r\n\r\n"
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    data = head + b"3;x=1\r\nabc\r\n4\r\ndefg\r\n0\r\nX-T: 1\r\n\r\n"
     belay, origin = through(in_order(data))
     with Wire(belay.port) as client:
         got = client.get()
@@ -173,6 +188,7 @@ def test_chunked_answer_with_trailers_arrives_whole(through):
 def test_answer_delimited_by_closing(through):
     def until_close(request, connection):
         connection.sendall(b"HTTP/1.1 200 OK\r\n\r\nuntil the end")
+
     belay, origin = through(until_close)
     with Wire(belay.port) as client:
         got = client.get()
@@ -181,7 +197,9 @@ def test_answer_delimited_by_closing(through):
 
 def test_a_client_that_drips_its_head_is_cut(start_origin, start_belay):
     origin = start_origin()
-    belay = start_belay(configuration({"t": (origin.port, {})}, connections={"head_timeout": "300ms"}))
+    belay = start_belay(
+        configuration({"t": (origin.port, {})}, connections={"head_timeout": "300ms"})
+    )
     began = time.monotonic()
     with Wire(belay.port) as client:
         client.send("GET / HTTP/1.1\r\nHo")

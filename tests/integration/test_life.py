@@ -40,6 +40,7 @@ def test_answers_say_close_while_draining(through):
             entered.set()
             gate.wait(10)
         return answer(200, b"done")
+
     belay, origin = through(waits)
     with Wire(belay.port) as idle, Wire(belay.port) as busy:
         assert idle.get().field("connection") in (None, "keep-alive")
@@ -49,7 +50,9 @@ def test_answers_say_close_while_draining(through):
         until(lambda: not accepts(belay.port), 10, "the listener closing")
         gate.set()
         got = busy.answer()
-        assert (got.status, got.body) == (200, b"done") and got.field("connection").lower() == "close"
+        assert (got.status, got.body) == (200, b"done") and got.field(
+            "connection"
+        ).lower() == "close"
     assert belay.process.wait(15) == 0
     assert len(belay.operations(2)) == 2
 
@@ -64,7 +67,7 @@ def test_sighup_reopens_the_events_file(through):
         belay.signal(signal.SIGHUP)
         until(belay.events_file.exists, what="a new events file")
         client.get("/after")
-        (operation, attempts), = belay.operations(1)
+        ((operation, attempts),) = belay.operations(1)
     assert operation["endpoint"] == "/after" and moved.read_text().count("\n") == 2
 
 
@@ -75,7 +78,10 @@ def test_sighup_takes_a_right_configuration(start_origin, start_belay):
     with Wire(belay.port) as client:
         client.get()
         assert origin.calls() == 1
-        belay.config["targets"]["t"]["policy"] = {"attempts": 3, "backoff": {"kind": "constant", "base": "1ms"}}
+        belay.config["targets"]["t"]["policy"] = {
+            "attempts": 3,
+            "backoff": {"kind": "constant", "base": "1ms"},
+        }
         belay.write_config(belay.config)
         belay.signal(signal.SIGHUP)
 
@@ -83,6 +89,7 @@ def test_sighup_takes_a_right_configuration(start_origin, start_belay):
             before = origin.calls()
             client.get()
             return origin.calls() - before == 3
+
         until(three_attempts, what="the new number of attempts")
 
 
@@ -100,8 +107,13 @@ def test_a_wrong_configuration_says_where_and_ends_with_2(tmp_path):
     file = tmp_path / "belay.yaml"
     file.write_text("targets:\n  t:\n    adresses: [ 127.0.0.1:1 ]\n")
     for command in ("check", "serve"):
-        done = subprocess.run([BELAY, command, "-c", file], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              timeout=20)
+        done = subprocess.run(
+            [BELAY, command, "-c", file],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=20,
+        )
         assert done.returncode in (1, 2), done.stdout
         assert re.search(r"belay\.yaml:3:5: .*addresses", done.stdout), done.stdout
 
@@ -110,8 +122,13 @@ def test_two_daemons_cannot_have_one_address(through, tmp_path):
     belay, origin = through()
     file = tmp_path / "second.yaml"
     file.write_text(belay.config_file.read_text().replace("127.0.0.1:0", f"127.0.0.1:{belay.port}"))
-    done = subprocess.run([BELAY, "serve", "-c", file], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          timeout=20)
+    done = subprocess.run(
+        [BELAY, "serve", "-c", file],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=20,
+    )
     assert done.returncode != 0 and str(belay.port) in done.stdout
 
 

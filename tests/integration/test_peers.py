@@ -1,4 +1,4 @@
-"""Real clients and real servers: curl and python's http.client through belay to nginx, haproxy and ourselves."""
+"""Real clients and servers: curl and http.client through belay to nginx and haproxy."""
 
 import hashlib
 import http.client
@@ -22,7 +22,10 @@ def curl(*words):
 
 def digest_of_upload(request, connection):
     """Answers with what came, so that a byte lost on the way shows."""
-    return answer(200, f"{request.method} {len(request.body)} {hashlib.sha256(request.body).hexdigest()}".encode())
+    return answer(
+        200,
+        f"{request.method} {len(request.body)} {hashlib.sha256(request.body).hexdigest()}".encode(),
+    )
 
 
 def expected_digest(body, method="POST"):
@@ -32,25 +35,39 @@ def expected_digest(body, method="POST"):
 @pytest.fixture
 def nginx(closing, tmp_path, start_belay):
     """belay in front of nginx, which serves files and passes /up to an origin."""
+
     def start(upstream=None):
         port, pages = free_port(), tmp_path / "pages"
         pages.mkdir()
         (pages / "small").write_bytes(b"small page\n")
         (pages / "large").write_bytes(LARGE)
-        up = f"location /up {{ proxy_http_version 1.1; proxy_pass http://127.0.0.1:{upstream.port}; }}" if upstream else ""
-        closing.append(start_nginx(tmp_path / "nginx", port,
-                                   f"root {pages}; client_max_body_size 20m; gzip off; {up}"))
+        up = (
+            "location /up { proxy_http_version 1.1; "
+            f"proxy_pass http://127.0.0.1:{upstream.port}; }}"
+            if upstream
+            else ""
+        )
+        closing.append(
+            start_nginx(
+                tmp_path / "nginx", port, f"root {pages}; client_max_body_size 20m; gzip off; {up}"
+            )
+        )
         return start_belay(configuration({"t": (port, {"deadline": "15s"})}))
+
     return start
 
 
 @pytest.fixture
 def haproxy(closing, tmp_path, start_belay):
     """belay in front of haproxy in front of an origin."""
+
     def start(upstream):
         port = free_port()
-        closing.append(start_haproxy(tmp_path / "haproxy", port, f"    server s 127.0.0.1:{upstream.port}"))
+        closing.append(
+            start_haproxy(tmp_path / "haproxy", port, f"    server s 127.0.0.1:{upstream.port}")
+        )
         return start_belay(configuration({"t": (port, {"deadline": "15s"})}))
+
     return start
 
 
@@ -67,7 +84,11 @@ def test_curl_to_nginx(nginx):
 def test_curl_keeps_its_connection(nginx):
     belay = nginx()
     url = f"http://127.0.0.1:{belay.port}/small"
-    connects = curl("--write-out", "%{num_connects}\n", *[word for _ in range(3) for word in ("-o", "/dev/null", url)])
+    connects = curl(
+        "--write-out",
+        "%{num_connects}\n",
+        *[word for _ in range(3) for word in ("-o", "/dev/null", url)],
+    )
     assert connects.split() == [b"1", b"0", b"0"]
 
 
@@ -76,7 +97,15 @@ def test_curl_conditional_request_to_nginx(nginx):
     url = f"http://127.0.0.1:{belay.port}/small"
     head = curl("--head", url).decode()
     tag = next(line.split(": ")[1] for line in head.splitlines() if line.lower().startswith("etag"))
-    code = curl("--header", f"If-None-Match: {tag}", "--output", "/dev/null", "--write-out", "%{http_code}", url)
+    code = curl(
+        "--header",
+        f"If-None-Match: {tag}",
+        "--output",
+        "/dev/null",
+        "--write-out",
+        "%{http_code}",
+        url,
+    )
     assert code == b"304"
 
 
@@ -86,8 +115,14 @@ def test_curl_uploads_to_nginx(nginx, start_origin, tmp_path, size, chunked):
     belay = nginx(start_origin(digest_of_upload))
     (tmp_path / "upload").write_bytes(LARGE[:size])
     coding = ["--header", "Transfer-Encoding: chunked"] if chunked else []
-    got = curl(*coding, "--header", "Expect:", "--data-binary", f"@{tmp_path}/upload",
-               f"http://127.0.0.1:{belay.port}/up")
+    got = curl(
+        *coding,
+        "--header",
+        "Expect:",
+        "--data-binary",
+        f"@{tmp_path}/upload",
+        f"http://127.0.0.1:{belay.port}/up",
+    )
     assert got == expected_digest(LARGE[:size])
 
 
@@ -106,8 +141,13 @@ def test_http_client_to_haproxy(haproxy, start_origin):
     for size in (0, 5, 100_000, 1_000_000):
         client.request("POST", "/x", LARGE[:size])
         assert client.getresponse().read() == expected_digest(LARGE[:size])
-    client.request("POST", "/x", iter([LARGE[:70_000], b"end"]), encode_chunked=True,
-                   headers={"Transfer-Encoding": "chunked"})
+    client.request(
+        "POST",
+        "/x",
+        iter([LARGE[:70_000], b"end"]),
+        encode_chunked=True,
+        headers={"Transfer-Encoding": "chunked"},
+    )
     assert client.getresponse().read() == expected_digest(LARGE[:70_000] + b"end")
     client.close()
 
@@ -127,8 +167,11 @@ def test_http_client_to_nginx(nginx):
 def test_nginx_in_front_of_belay(start_origin, start_belay, closing, tmp_path):
     belay = start_belay(configuration({"t": (start_origin(digest_of_upload).port, {})}))
     port = free_port()
-    closing.append(start_nginx(tmp_path / "front", port,
-                               f"location / {{ proxy_pass http://127.0.0.1:{belay.port}; }}"))
+    closing.append(
+        start_nginx(
+            tmp_path / "front", port, f"location / {{ proxy_pass http://127.0.0.1:{belay.port}; }}"
+        )
+    )
     assert curl("--data-binary", "hello", f"http://127.0.0.1:{port}/x") == expected_digest(b"hello")
 
 

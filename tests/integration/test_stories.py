@@ -17,8 +17,9 @@ def check_times(operation, attempts):
     assert remaining == sorted(remaining, reverse=True)
     assert all(r > 0 for r in remaining)
     assert operation["attempts"] == len(attempts)
-    assert [a["requestId"] for a in attempts] == [f"{operation['operationId']}/attempt-{n + 1}"
-                                                  for n in range(len(attempts))]
+    assert [a["requestId"] for a in attempts] == [
+        f"{operation['operationId']}/attempt-{n + 1}" for n in range(len(attempts))
+    ]
 
 
 def test_story_first_success(through):
@@ -39,7 +40,11 @@ def test_story_two_failures_then_success(through):
         got = client.get()
     assert (got.status, got.body) == (200, b"there")
     operation, attempts = belay.operation()
-    assert decisions(attempts) == [(1, 503, None, "retry"), (2, 503, None, "retry"), (3, 200, None, "return")]
+    assert decisions(attempts) == [
+        (1, 503, None, "retry"),
+        (2, 503, None, "retry"),
+        (3, 200, None, "return"),
+    ]
     assert [a.get("waitMs") for a in attempts] == [40, 40, None]
     assert operation["result"] == {"status": 200}
     assert origin.calls() == 3
@@ -47,8 +52,12 @@ def test_story_two_failures_then_success(through):
 
 
 def test_story_deadline_used_up(through):
-    belay, origin = through(in_order(UNAVAILABLE), deadline="300ms", attempts=9,
-                            backoff={"kind": "constant", "base": "200ms"})
+    belay, origin = through(
+        in_order(UNAVAILABLE),
+        deadline="300ms",
+        attempts=9,
+        backoff={"kind": "constant", "base": "200ms"},
+    )
     with Wire(belay.port) as client:
         got = client.get()
     assert (got.status, got.body) == (503, b"busy")
@@ -61,7 +70,9 @@ def test_story_deadline_used_up(through):
 
 
 def test_story_get_timeout(through):
-    belay, origin = through(in_order(silence, answer(200, b"second")), silence_timeout="150ms", **CONSTANT)
+    belay, origin = through(
+        in_order(silence, answer(200, b"second")), silence_timeout="150ms", **CONSTANT
+    )
     with Wire(belay.port) as client:
         got = client.get()
     assert (got.status, got.body) == (200, b"second")
@@ -74,7 +85,9 @@ def test_story_get_timeout(through):
 
 
 def test_story_post_timeout(through):
-    belay, origin = through(in_order(silence, answer(200, b"never")), silence_timeout="150ms", **CONSTANT)
+    belay, origin = through(
+        in_order(silence, answer(200, b"never")), silence_timeout="150ms", **CONSTANT
+    )
     with Wire(belay.port) as client:
         got = client.post(body=b"pay 5")
     assert got.status == 504
