@@ -39,9 +39,9 @@ void client_conn_fail(struct client_conn *conn, enum belay_error_class error)
     rt_timer_disarm(client->rt, &call->soon);
     call->conn = NULL;
     client_conn_discard(conn, RT_CLOSE_ABORT);
+    /* The pooled connection was dead and took nothing: that was no attempt. */
     if (call->reused && lost && !failure.bytes_accepted) {
-        client_call_place(
-            call); /* the pooled connection was dead and took nothing: that was no attempt */
+        client_call_place(call);
         return;
     }
     if (failure.stale) client->stats.stale++;

@@ -96,8 +96,9 @@ static struct setup *setup_create(struct proxy *proxy, struct conf *conf,
 
 /* ---- memory of operations ---- */
 
-/* Never freed before the proxy is: a thread that gives back a slot may still hold the waiter of an
- * operation that has ended meanwhile, and wakes for nothing whoever has that memory then. */
+/* Never freed before the proxy is: a wake may still be on its way through rt_post when its
+ * operation has ended, and then finds whoever has that memory, who is not queued or asks once more.
+ */
 static struct flow *make_flow(struct proxy *proxy)
 {
     struct flow *flow = calloc(1, sizeof *flow);
