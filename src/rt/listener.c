@@ -4,6 +4,7 @@
 #include "base/check.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -17,7 +18,7 @@
 /* While draining: handshakes whose SYN had been taken before get this long to finish. */
 #define HANDSHAKE_FOR belay_span_ms(100)
 
-/* One socket of the process; every worker that listens on the address polls it. */
+/* One socket of the process; every listener on the address polls a descriptor of its own for it. */
 struct shared_socket {
     struct list node;
     struct rt_addr addr;
@@ -29,6 +30,7 @@ struct rt_listener {
     uv_poll_t poll;
     struct rt *rt;
     struct shared_socket *socket;
+    int fd; /* a loop polls a descriptor once only, and may still drain what is listened on anew */
     const struct rt_listener_events *events;
     void *owner;
     struct rt_timer timer; /* resting, or the end of draining */
@@ -70,6 +72,30 @@ static int listen_on(struct rt_addr *addr)
     return fd;
 }
 
+/* Refuses new handshakes on the socket but lets those under way finish: drops a segment that has
+ * SYN and no ACK. The filter sees the packet from the TCP header on. A dropped SYN is sent again by
+ * its kernel, to whoever listens by then; closing the socket instead would reset the connections
+ * that still wait in its queue. */
+static void refuse_handshakes(int fd)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13), /* the flags */
+        BPF_STMT(BPF_ALU | BPF_AND | BPF_K, TH_SYN | TH_ACK),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TH_SYN, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+    };
+    struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
+    (void)setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
+}
+
+/* Somebody listens on a socket that is being drained: it takes connections again. */
+static void allow_handshakes(int fd)
+{
+    int ignored = 0;
+    (void)setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &ignored, sizeof(ignored));
+}
+
 /* With the registry's lock held. NULL with errno set. */
 static struct shared_socket *socket_join(const struct rt_addr *addr)
 {
@@ -77,6 +103,7 @@ static struct shared_socket *socket_join(const struct rt_addr *addr)
         struct shared_socket *shared = CONTAINER_OF(node, struct shared_socket, node);
         if (addr_equal(&shared->addr, addr)) {
             shared->users++;
+            allow_handshakes(shared->fd);
             return shared;
         }
     }
@@ -130,8 +157,10 @@ struct rt_listener *rt_listen(struct rt *rt, const struct rt_addr *addr,
         *error = strerrordesc_np(reason);
         return NULL;
     }
-    int status = uv_poll_init(&rt->loop, &listener->poll, shared->fd);
+    listener->fd = fcntl(shared->fd, F_DUPFD_CLOEXEC, 0);
+    int status = listener->fd < 0 ? -errno : uv_poll_init(&rt->loop, &listener->poll, listener->fd);
     if (status != 0) {
+        if (listener->fd >= 0) close(listener->fd);
         socket_leave(shared);
         free(listener);
         *error = strerrordesc_np(-status);
@@ -163,8 +192,8 @@ static enum taken take_one(struct rt_listener *listener)
 {
     struct sockaddr_storage from;
     socklen_t from_length = sizeof(from);
-    int fd = accept4(listener->socket->fd, (struct sockaddr *)&from, &from_length,
-                     SOCK_NONBLOCK | SOCK_CLOEXEC);
+    int fd =
+        accept4(listener->fd, (struct sockaddr *)&from, &from_length, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) {
         if (errno == EAGAIN) return TAKEN_NONE;
         bool exhausted = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
@@ -197,23 +226,6 @@ static void on_incoming(uv_poll_t *poll, int status, int events)
     if (taken == TAKEN_EXHAUSTED && !listener->closed) rest(listener);
 }
 
-/* Refuses new handshakes on the socket but lets those under way finish: drops a segment that has
- * SYN and no ACK. The filter sees the packet from the TCP header on. A dropped SYN is sent again by
- * its kernel, to whoever listens by then; closing the socket instead would reset the connections
- * that still wait in its queue. */
-static void refuse_handshakes(int fd)
-{
-    struct sock_filter code[] = {
-        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13), /* the flags */
-        BPF_STMT(BPF_ALU | BPF_AND | BPF_K, TH_SYN | TH_ACK),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TH_SYN, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, 0),
-        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
-    };
-    struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
-    (void)setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
-}
-
 static void on_handshakes_over(struct rt_timer *timer)
 {
     struct rt_listener *listener = CONTAINER_OF(timer, struct rt_listener, timer);
@@ -232,7 +244,7 @@ static void on_handshakes_over(struct rt_timer *timer)
 
 void rt_listener_drain(struct rt_listener *listener, void (*done)(void *owner))
 {
-    refuse_handshakes(listener->socket->fd);
+    refuse_handshakes(listener->fd);
     listener->drained = done;
     rt_timer_disarm(listener->rt, &listener->timer);
     rt_timer_init(&listener->timer, on_handshakes_over);
@@ -250,5 +262,6 @@ void rt_listener_close(struct rt_listener *listener)
     listener->closed = true;
     rt_timer_disarm(listener->rt, &listener->timer);
     uv_close((uv_handle_t *)&listener->poll, on_closed);
+    close(listener->fd);
     socket_leave(listener->socket);
 }

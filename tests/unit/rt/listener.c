@@ -154,6 +154,32 @@ static void draining_by_two_workers_loses_nothing(void **state)
     world_deinit(&b);
 }
 
+/* A configuration that takes an address away and the next one that brings it back: the second may
+ * come before the first has drained it. */
+static void listening_anew_on_what_is_being_drained_takes_connections(void **state)
+{
+    (void)state;
+    struct world world;
+    world_init(&world);
+    struct counter before = {.world = &world}, after = {.world = &world};
+    struct rt_addr addr = loopback(0);
+    struct rt_listener *old = must_listen(&before, &addr);
+    rt_listener_drain(old, drained);
+    struct rt_listener *anew = must_listen(&after, &addr);
+    int client = begin_connect(&addr);
+    assert_true(is_connected(client));
+    world_run(&world, 2); /* it is accepted, by either, and the old one is drained */
+    assert_int_equal(before.accepted + after.accepted, 1);
+    rt_listener_close(old);
+    int later = begin_connect(&addr);
+    assert_true(is_connected(later));
+    world_run(&world, 1);
+    assert_int_equal(before.accepted + after.accepted, 2);
+    rt_listener_close(anew);
+    close(client), close(later);
+    world_deinit(&world);
+}
+
 static void without_descriptors_the_listener_rests_and_comes_back(void **state)
 {
     (void)state;
@@ -213,6 +239,7 @@ int main(void)
         cmocka_unit_test(an_address_in_use_is_told),
         cmocka_unit_test(draining_takes_what_was_accepted_and_nothing_new),
         cmocka_unit_test(draining_by_two_workers_loses_nothing),
+        cmocka_unit_test(listening_anew_on_what_is_being_drained_takes_connections),
         cmocka_unit_test(without_descriptors_the_listener_rests_and_comes_back),
         cmocka_unit_test(nothing_is_accepted_after_close),
     };
