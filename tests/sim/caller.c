@@ -139,13 +139,20 @@ static void compose(struct caller *caller)
     struct reply *reply = row(caller, n);
     bool has_body = request->body_bytes > 0 || request->chunked;
     reply->sent_at = rt_now(caller->rt);
-    reply->behind = n > caller->answered;
+    reply->held_up = n > caller->answered || caller->plan.split_bytes > 0;
+    reply->first = n == 0;
+    reply->garbage = request->garbage != NULL;
+    if (request->garbage) {
+        add(caller, "%s", request->garbage);
+        caller->ends_at[n] = caller->bytes_composed;
+        history_note(caller->history, caller->plan.name, "sends garbage");
+        return;
+    }
     add(caller, "%s %s HTTP/1.1\r\nHost: sim.test\r\n", reply->method,
         request->path ? request->path : "/");
     if (request->operation[0]) add(caller, "X-Operation-Id: %s\r\n", request->operation);
     if (request->keyed) add(caller, "Idempotency-Key: \"key-%s\"\r\n", request->operation);
     if (request->expects_continue) add(caller, "Expect: 100-continue\r\n");
-    if (request->extra) add(caller, "%s", request->extra);
     if (has_body) {
         add(caller, "X-Body-Seed: %llu\r\nX-Body-Length: %zu\r\n", (unsigned long long)seed,
             request->body_bytes);

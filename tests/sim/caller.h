@@ -10,13 +10,15 @@
 #include "world.h"
 
 #define CALLER_REQUESTS_MAX 8
+/* Stands in whatever is sent as garbage, so that an origin that is sent it knows it. */
+#define CALLER_GARBAGE_PATH "/garbage"
 
 struct caller_request {
     char operation[HISTORY_ID_BYTES]; /* empty: none is sent, the row has the one that was answered
                                        */
     const char *method;               /* a constant; NULL: GET */
     const char *path;                 /* a constant; NULL: / */
-    const char *extra;                /* whole field lines with CRLF; NULL: none */
+    const char *garbage; /* a constant, sent as it is instead of a request; NULL: none */
     size_t body_bytes;
     bool chunked, keyed, expects_continue;
 };

@@ -101,12 +101,12 @@ static bool numbered_without_holes(const struct history *history, const struct c
 
 /* ---- time ---- */
 
-/* One that was sent behind another begins only when that one has ended, however late that is. */
-static bool was_behind(const struct history *history, const char *id)
+/* An operation begins when its head has come, however late after its first byte that is. */
+static bool was_held_up(const struct history *history, const char *id)
 {
     for (size_t i = 0; i < history->replies.count; i++) {
-        if (same(history_reply(history, i)->operation, id))
-            return history_reply(history, i)->behind;
+        const struct reply *reply = history_reply(history, i);
+        if (same(reply->operation, id)) return reply->held_up;
     }
     return false;
 }
@@ -132,8 +132,8 @@ static bool none_after_the_deadline(const struct history *history, const struct 
     }
     for (size_t i = 0; i < history->operations.count; i++) {
         const struct operation_record *record = history_operation(history, i);
-        bool late = record->elapsed_ms > deadline_ms + 50;
-        if (late && (record->attempts > 0 || !was_behind(history, record->operation))) {
+        bool late = record->elapsed_ms > deadline_ms + 50 && !same(record->result, "bad_request");
+        if (late && (record->attempts > 0 || !was_held_up(history, record->operation))) {
             return broken(why, "%s ended after %lld ms", record->operation,
                           (long long)record->elapsed_ms);
         }
@@ -242,7 +242,100 @@ static bool retries_within_the_budget(const struct history *history,
                : broken(why, "%.1f retries over the ratio, burst %.0f", worst, burst);
 }
 
+static bool within_the_bulkhead(const struct history *history, const struct check_rules *rules,
+                                char *why)
+{
+    const struct belay_bulkhead_config *bulkhead = &rules->policy.bulkhead;
+    if (!bulkhead->enabled) return true;
+    for (size_t i = 0; i < history->attempts.count; i++) {
+        int64_t at_ns = attempt_start_ns(history_attempt(history, i));
+        uint32_t in_flight = 0;
+        for (size_t j = 0; j < history->attempts.count; j++) {
+            const struct attempt_record *record = history_attempt(history, j);
+            in_flight += attempt_start_ns(record) <= at_ns && record->at.ns > at_ns;
+        }
+        if (in_flight > bulkhead->max)
+            return broken(why, "%u calls in flight, %u may be", in_flight, bulkhead->max);
+    }
+    return true;
+}
+
+/* In every span: a bucket that leaks at the rate and holds the burst. */
+static bool within_the_quota(const struct history *history, const struct check_rules *rules,
+                             char *why)
+{
+    const struct belay_quota_config *quota = &rules->policy.quota;
+    if (!quota->enabled) return true;
+    for (size_t i = 0; i < history->attempts.count; i++) {
+        int64_t from_ns = attempt_start_ns(history_attempt(history, i));
+        for (size_t j = 0; j < history->attempts.count; j++) {
+            int64_t to_ns = attempt_start_ns(history_attempt(history, j));
+            if (to_ns < from_ns) continue;
+            int64_t calls = 0;
+            for (size_t k = 0; k < history->attempts.count; k++) {
+                int64_t start_ns = attempt_start_ns(history_attempt(history, k));
+                calls += start_ns >= from_ns && start_ns <= to_ns;
+            }
+            int64_t span_ns = to_ns - from_ns + 2 * MS; /* either end may be 1 ms off */
+            if (calls > (int64_t)quota->burst + 1 + span_ns / quota->per_call.ns) {
+                return broken(why, "%lld calls within %lld ms", (long long)calls,
+                              (long long)(span_ns / MS));
+            }
+        }
+    }
+    return true;
+}
+
+static bool none_before_a_hint_has_passed(const struct history *history,
+                                          const struct check_rules *rules, char *why)
+{
+    for (size_t i = 0; i < history->attempts.count; i++) {
+        const struct attempt_record *hinted = history_attempt(history, i);
+        if ((hinted->status != 429 && hinted->status != 503) || hinted->retry_after_ms < 0)
+            continue;
+        int64_t held_ns = hinted->retry_after_ms * MS;
+        if (held_ns > rules->policy.hold.max.ns) held_ns = rules->policy.hold.max.ns;
+        for (size_t j = 0; j < history->attempts.count; j++) {
+            const struct attempt_record *record = history_attempt(history, j);
+            int64_t after_ns = attempt_start_ns(record) - hinted->at.ns;
+            if (after_ns > MS && after_ns < held_ns) {
+                return broken(why, "%s/%u came %lld ms after a hint of %lld", record->operation,
+                              record->attempt, (long long)(after_ns / MS),
+                              (long long)hinted->retry_after_ms);
+            }
+        }
+    }
+    return true;
+}
+
 /* ---- what the origin saw ---- */
+
+/* What the record says of a write, against what the origin knows. */
+static bool effects_are_true(const struct history *history, const struct check_rules *rules,
+                             char *why)
+{
+    (void)rules;
+    for (size_t i = 0; i < history->operations.count; i++) {
+        const struct operation_record *record = history_operation(history, i);
+        bool none = same(record->effect, "none"), done = same(record->effect, "done");
+        if (!none && !done) continue;
+        size_t calls = 0, good = 0, unanswered = 0;
+        for (size_t j = 0; j < history->seen.count; j++) {
+            const struct seen *seen = history_seen(history, j);
+            if (!same(seen->operation, record->operation)) continue;
+            calls++;
+            good += seen->answering >= 200 && seen->answering < 300;
+            unanswered += seen->answering == 0;
+        }
+        if (none && (good > 0 || unanswered > 0)) {
+            return broken(why, "%s had no effect, and was called %zu times", record->operation,
+                          calls);
+        }
+        if (done && good == 0)
+            return broken(why, "%s is done, and nobody did it", record->operation);
+    }
+    return true;
+}
 
 static bool no_post_twice(const struct history *history, const struct check_rules *rules, char *why)
 {
@@ -271,6 +364,7 @@ static bool calls_are_recorded(const struct history *history, const struct check
     (void)rules;
     for (size_t i = 0; i < history->seen.count; i++) {
         const struct seen *seen = history_seen(history, i);
+        if (seen->garbage) return broken(why, "garbage was passed on");
         if (!find_attempt(history, seen->operation, seen->attempt)) {
             return broken(why, "%s/%u was seen and not recorded", seen->operation, seen->attempt);
         }
@@ -311,7 +405,7 @@ static bool bytes_in_are_bytes_out(const struct history *history, const struct c
     }
     for (size_t i = 0; i < history->replies.count; i++) {
         const struct reply *reply = history_reply(history, i);
-        if (reply->kind != REPLY_WHOLE) continue;
+        if (reply->kind != REPLY_WHOLE || reply->garbage) continue;
         if (reply->of_origin && !reply->body_right)
             return broken(why, "%s: another answer came", reply->operation);
         if (reply->status < 300 && !reply->of_origin)
@@ -338,12 +432,20 @@ static bool one_answer_or_a_visible_cut(const struct history *history,
         switch (reply->kind) {
         case REPLY_NONE:
         case REPLY_WRONG: return broken(why, "%s: %s", reply->operation, word);
-        case REPLY_CLOSED:
+        case REPLY_CLOSED: {
+            /* While draining, an idle kept-alive connection may close as its next request comes;
+             * the first request of a connection that was accepted is always answered. */
+            bool may_be = reply->closing || (rules->draining && !reply->first);
+            if (!may_be) return broken(why, "%s: %s", reply->operation, word);
+            break;
+        }
         case REPLY_REFUSED:
-            if (!rules->draining && !reply->closing)
-                return broken(why, "%s: %s", reply->operation, word);
+            if (!rules->draining) return broken(why, "%s: %s", reply->operation, word);
             break;
         case REPLY_WHOLE: {
+            if (reply->garbage && reply->status < 400)
+                return broken(why, "garbage was answered %d", reply->status);
+            if (reply->garbage) break;
             const struct operation_record *record = find_operation(history, reply->operation);
             if (!record) return broken(why, "%s: an answer and no record", reply->operation);
             if (record->answer != reply->status) {
@@ -366,6 +468,10 @@ const struct checker CHECKERS[] = {
     {"wait", repeats_wait},
     {"breaker", none_through_an_open_breaker},
     {"budget", retries_within_the_budget},
+    {"bulkhead", within_the_bulkhead},
+    {"quota", within_the_quota},
+    {"hold", none_before_a_hint_has_passed},
+    {"effect", effects_are_true},
     {"post", no_post_twice},
     {"calls", calls_are_recorded},
     {"bytes", bytes_in_are_bytes_out},

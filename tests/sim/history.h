@@ -22,6 +22,8 @@ struct seen {
     uint32_t attempt;
     bool keyed;
     bool whole, body_right; /* all of it came, and was what the caller sent */
+    bool garbage;           /* it was sent by a caller as no request */
+    int answering;          /* the status of the answer that was begun; 0: none was */
     int status;             /* of the answer that was sent whole; 0: none was */
     struct belay_instant at;
 };
@@ -47,7 +49,9 @@ struct reply {
     bool of_origin; /* the answer bears an origin's body pattern */
     bool body_right;
     bool closing; /* a later request on a connection that was announced to close */
-    bool behind;  /* it was sent before the answer to the one before it had come */
+    bool first;   /* of its connection */
+    bool garbage; /* what was sent was no request */
+    bool held_up; /* its head may have come late: in pieces, or behind an answer still under way */
     struct belay_instant sent_at, at;
 };
 

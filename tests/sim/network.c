@@ -387,14 +387,16 @@ struct rt_io rt_conn_write(struct rt_conn *conn, const struct belay_slice *piece
     size_t taken = wanted < room ? wanted : room;
     if (taken > 1 && sim_chance(pair->rt, pair->link.short_write))
         taken = 1 + (size_t)sim_luck(pair->rt, taken - 1);
+    conn->written += taken;
+    struct rt_io accepted = {.kind = RT_IO_OK, .count = taken};
+    if (peer->broken != BELAY_ERROR_NONE) return accepted; /* the reset is on its way to us */
     for (size_t i = 0; i < count && done < taken; i++) {
         size_t part = pieces[i].length < taken - done ? pieces[i].length : taken - done;
         CHECK(part == 0 || buf_add(&peer->in, pieces[i].data, part));
         done += part;
     }
-    conn->written += taken;
     send_segment(peer, SEGMENT_DATA, taken);
-    return (struct rt_io){.kind = RT_IO_OK, .count = taken};
+    return accepted;
 }
 
 uint64_t rt_conn_written(const struct rt_conn *conn)

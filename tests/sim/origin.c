@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/list.h"
+#include "caller.h"
 #include "wire.h"
 
 #include <stdarg.h>
@@ -287,6 +288,7 @@ static void compose(struct conn *conn)
         add(conn, "SSH-2.0-OpenSSH\r\n\r\n");
         return;
     }
+    history_seen(conn->origin->history, conn->seen)->answering = step->status;
     add(conn, "HTTP/1.1 %d Scripted\r\nX-Body-Seed: %llu\r\nX-Body-Length: %zu\r\n", step->status,
         (unsigned long long)seed, step->body_bytes);
     if (step->has_retry_after)
@@ -433,6 +435,7 @@ static void on_head(struct conn *conn)
     (void)wire_field(&conn->wire, "X-Request-Attempt", attempt, sizeof(attempt));
     seen->attempt = (uint32_t)strtoul(attempt, NULL, 10);
     seen->keyed = wire_field(&conn->wire, "Idempotency-Key", key, sizeof(key));
+    seen->garbage = strstr(conn->wire.head, CALLER_GARBAGE_PATH) != NULL;
     seen->at = rt_now(origin->rt);
     origin->calls++;
     history_note(history, origin->name, "is sent %s %s attempt %u", seen->method, seen->operation,

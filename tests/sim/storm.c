@@ -223,6 +223,21 @@ static void draw_request(struct world *world, struct caller_request *request, si
         {"POST", "/any/3", false, true},  {"POST", "/keyed/4", true, true},
         {"PUT", "/put/5", false, true},   {"DELETE", "/any/6", false, false},
     };
+    static const char *const garbage[] = {
+        "GET /garbage HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+        "GET /garbage HTTP/2.0\r\nHost: a\r\n\r\n",
+        "GET  /garbage HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET /garbage HTTP/1.1\r\nHost : a\r\n\r\n",
+        "POST /garbage HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: "
+        "chunked\r\n\r\n0\r\n\r\n",
+        "POST /garbage HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
+        "POST /garbage HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n",
+        "\x16\x03\x01\x02\x00\x01/garbage\r\n\r\n",
+    };
+    if (one_in(world, 25)) {
+        request->garbage = garbage[below(world, sizeof(garbage) / sizeof(garbage[0]))];
+        return;
+    }
     uint64_t kind = below(world, sizeof(kinds) / sizeof(kinds[0]));
     static const size_t sizes[] = {0, 1, 50, 900, 1500, 20000, 300000};
     snprintf(request->operation, sizeof(request->operation), "op-%zu-%zu", caller, n);
@@ -249,7 +264,7 @@ static void draw_caller(struct world *world)
         plan.split_gap = belay_span_ms((int64_t)below(world, 3));
     }
     if (one_in(world, 5)) {
-        plan.read_bytes = 1 + (size_t)below(world, 2000);
+        plan.read_bytes = 50 + (size_t)below(world, 2000);
         plan.read_gap = belay_span_ms(1 + (int64_t)below(world, 20));
     }
     if (one_in(world, 6)) {

@@ -181,6 +181,113 @@ static void spend_more_than_the_budget(struct storm *storm)
     }
 }
 
+static bool has_a_busy_bulkhead(const struct storm *storm)
+{
+    return storm->rules.policy.bulkhead.enabled && storm->rules.policy.bulkhead.max == 1 &&
+           has_a_retry(storm);
+}
+
+static void call_beside_a_call(struct storm *storm)
+{
+    struct attempt_record *retry = a_retry(storm), copy = *retry;
+    retry->elapsed_ms += 1;
+    copy.at.ns += BELAY_NS_PER_MS;
+    copy.elapsed_ms = 2;
+    retry->at.ns += BELAY_NS_PER_MS;
+    *(struct attempt_record *)rows_add(&storm->history.attempts, sizeof(copy)) = copy;
+}
+
+static bool has_a_quota(const struct storm *storm)
+{
+    return storm->rules.policy.quota.enabled && storm->history.attempts.count > 0;
+}
+
+static void call_over_the_quota(struct storm *storm)
+{
+    struct attempt_record copy = *history_attempt(&storm->history, 0);
+    for (int i = 0; i < 5; i++) {
+        *(struct attempt_record *)rows_add(&storm->history.attempts, sizeof(copy)) = copy;
+    }
+}
+
+static bool has_a_hint(const struct storm *storm)
+{
+    for (size_t i = 0; i < storm->history.attempts.count; i++) {
+        const struct attempt_record *record = history_attempt(&storm->history, i);
+        if (record->status == 503 && record->retry_after_ms >= 1000) return true;
+    }
+    return false;
+}
+
+static void call_within_a_hint(struct storm *storm)
+{
+    for (size_t i = 0; i < storm->history.attempts.count; i++) {
+        struct attempt_record copy = *history_attempt(&storm->history, i);
+        if (copy.status != 503 || copy.retry_after_ms < 1000) continue;
+        copy.at.ns += 500 * BELAY_NS_PER_MS;
+        copy.elapsed_ms = 0;
+        copy.retry_after_ms = -1;
+        *(struct attempt_record *)rows_add(&storm->history.attempts, sizeof(copy)) = copy;
+        return;
+    }
+}
+
+static struct operation_record *a_done_write(const struct storm *storm)
+{
+    for (size_t i = 0; i < storm->history.operations.count; i++) {
+        struct operation_record *record = history_operation(&storm->history, i);
+        if (strcmp(record->effect, "done") == 0) return record;
+    }
+    return NULL;
+}
+
+static bool has_a_done_write(const struct storm *storm)
+{
+    return a_done_write(storm) != NULL;
+}
+
+static void deny_an_effect(struct storm *storm)
+{
+    snprintf(a_done_write(storm)->effect, HISTORY_WORD_BYTES, "none");
+}
+
+static void invent_an_effect(struct storm *storm)
+{
+    storm->history.seen.count = 0;
+}
+
+static struct reply *refused_garbage(const struct storm *storm)
+{
+    for (size_t i = 0; i < storm->history.replies.count; i++) {
+        struct reply *reply = history_reply(&storm->history, i);
+        if (reply->garbage && reply->kind == REPLY_WHOLE) return reply;
+    }
+    return NULL;
+}
+
+static bool has_garbage(const struct storm *storm)
+{
+    return refused_garbage(storm) != NULL && storm->history.seen.count > 0;
+}
+
+static void pass_garbage_on(struct storm *storm)
+{
+    history_seen(&storm->history, 0)->garbage = true;
+}
+
+static void answer_garbage_well(struct storm *storm)
+{
+    refused_garbage(storm)->status = 200;
+}
+
+static void lose_an_accepted_request(struct storm *storm)
+{
+    struct reply *reply = a_success(storm);
+    reply->kind = REPLY_CLOSED;
+    reply->closing = false;
+    reply->first = storm->rules.draining = true;
+}
+
 static void post_twice(struct storm *storm)
 {
     struct seen copy = *a_plain_post(storm);
@@ -287,6 +394,14 @@ static const struct plant PLANTS[] = {
     {"breaker", "a call goes through the open breaker", opened, call_through_the_open_breaker},
     {"breaker", "a retry is a probe", has_a_retry, retry_through_the_half_open_breaker},
     {"budget", "more retries than the budget", has_a_retry, spend_more_than_the_budget},
+    {"bulkhead", "a call beside another", has_a_busy_bulkhead, call_beside_a_call},
+    {"quota", "calls over the quota", has_a_quota, call_over_the_quota},
+    {"hold", "a call before a hint has passed", has_a_hint, call_within_a_hint},
+    {"effect", "an effect is denied", has_a_done_write, deny_an_effect},
+    {"effect", "an effect is invented", has_a_done_write, invent_an_effect},
+    {"calls", "garbage is passed on", has_garbage, pass_garbage_on},
+    {"answer", "garbage is answered well", has_garbage, answer_garbage_well},
+    {"answer", "draining loses an accepted request", has_a_success, lose_an_accepted_request},
     {"post", "a POST is seen twice", has_a_plain_post, post_twice},
     {"post", "what was sent is called unsent", has_a_plain_post, call_it_unsent},
     {"calls", "an attempt is sent twice", has_a_success, send_an_attempt_twice},
