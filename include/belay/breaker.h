@@ -1,19 +1,20 @@
 /* breaker.h: the circuit breaker of a target (semantics 8).
  *
- *   closed --too many failures or slow calls--> open --open_for has passed, a first attempt
- * comes--> half-open half-open --probe_successes--> closed           half-open --one failure-->
- * open, for twice as long
+ *   closed     too many failures or slow calls               -> open
+ *   open       open_for has passed and a first attempt comes -> half-open
+ *   half-open  probe_successes good probes                   -> closed
+ *   half-open  one failure                                   -> open, for twice as long
  *
  * Guarantees:
- *   - these four are the only changes of state; each begins a new generation, and the result of a
- * permit of an older generation changes nothing;
- *   - while not closed no retry passes, and in half-open at most `probes` permits are out at a
- * time;
+ *   - these four are the only changes of state; each begins a new generation, and the result of
+ *     a permit of an older generation changes nothing;
+ *   - while not closed no retry passes, and in half-open at most `probes` permits are out;
  *   - open lasts d <= t <= 1.1 d, with d = min(open_for * 2^k, open_max), k = re-openings in a row;
  *   - a probe is given back, or lost with its lease: it never blocks the target for ever.
  * Counts live in 10 buckets of window/10 by the instant of the result: a clock that stands still
  * evicts nothing, a long idle span evicts only what is older than the window. Rates are in
- * millionths. Thread rule: the owner's lock; no shared state of its own.
+ * millionths.
+ * Thread rule: the owner's lock; no shared state of its own.
  */
 #ifndef BELAY_BREAKER_H
 #define BELAY_BREAKER_H
@@ -79,8 +80,8 @@ enum belay_breaker_answer_kind { BELAY_BREAKER_PASS, BELAY_BREAKER_WAIT, BELAY_B
 
 struct belay_breaker_answer {
     enum belay_breaker_answer_kind kind;
-    struct belay_instant
-        at; /* WAIT: ask again then. REFUSE: when a call may pass; `now` when nobody can tell */
+    /* WAIT: ask again then. REFUSE: when a call may pass; `now` when nobody can tell. */
+    struct belay_instant at;
 };
 
 /* What one finished attempt was like. */

@@ -15,15 +15,14 @@ extern "C" {
 
 /* What the request is, as its method and its route say. */
 struct belay_traits {
-    bool safe_method; /* GET, HEAD, OPTIONS, TRACE */
-    bool write; /* the route says effect: write, or (no word from the route) the method is not safe
-                 */
-    bool idempotent; /* the route declares the method idempotent */
-    bool keyed; /* bears an idempotency key, and the route declares that the recipient honours it */
+    bool safe_method;     /* GET, HEAD, OPTIONS, TRACE */
+    bool write;           /* the route says so, or says nothing and the method is not safe */
+    bool idempotent;      /* the route declares the method idempotent */
+    bool keyed;           /* bears an idempotency key that, says the route, the recipient honours */
     bool owned_elsewhere; /* arrived marked as retried on another level */
     bool state_check;     /* the route can ask for the state */
-    uint64_t hold_key;    /* hold scope route or key: which one (any hash but 0); ignored with scope
-                             target */
+    /* Hold scope route or key: which one (any hash but 0). Ignored with scope target. */
+    uint64_t hold_key;
 };
 
 /* Safe and not declared a write, or declared idempotent, or keyed (semantics 1). */

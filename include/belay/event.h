@@ -25,8 +25,8 @@ extern "C" {
 struct belay_attempt_event {
     struct belay_wall time;          /* 0: left out (replay) */
     struct belay_slice operation_id; /* valid characters only; request id is derived from it */
-    struct belay_slice method, target, route, endpoint, trace_id,
-        span_id; /* empty: left out (not method) */
+    /* Empty: left out; a method there always is. */
+    struct belay_slice method, target, route, endpoint, trace_id, span_id;
     struct belay_outcome outcome;
     struct belay_verdict verdict;
     bool reused;
@@ -34,8 +34,8 @@ struct belay_attempt_event {
 
 struct belay_operation_event {
     struct belay_wall time;
-    struct belay_slice operation_id, method, target, route, endpoint,
-        trace_id; /* empty: left out */
+    struct belay_slice operation_id;
+    struct belay_slice method, target, route, endpoint, trace_id; /* empty: left out */
     struct belay_ending ending;
     int answer;                  /* HTTP status given to the caller; 0: none was */
     struct belay_slice fallback; /* empty: none */

@@ -3,12 +3,12 @@
  *
  * Guarantees:
  *   - while a hold lasts nobody passes, and it lasts min(hint, max) from the latest hint that
- * prolonged it;
+ *     prolonged it;
  *   - a hint never shortens a hold;
- *   - who asks during a hold is given a ticket: an instant of its own, `pace` after the one before,
- * in the order of asking; so waiters are let go one by one and not together. A ticket costs nothing
- * when it is not used. A longer hold makes the tickets of a shorter one void. Thread rule: the
- * owner's lock; no shared state of its own.
+ *   - who asks during a hold is given a ticket: an instant of its own, `pace` after the one
+ *     before, in the order of asking; so waiters are let go one by one and not together. A ticket
+ *     costs nothing when it is not used. A longer hold makes the tickets of a shorter one void.
+ * Thread rule: the owner's lock; no shared state of its own.
  */
 #ifndef BELAY_HOLD_H
 #define BELAY_HOLD_H

@@ -3,17 +3,22 @@
  * The only composer of the policies. No I/O, no clock, no heap: `now` and `luck` (64 uniform random
  * bits) are arguments, the answer says what to do next and when. Life of an operation:
  *
- *   init -> admit --ADMITTED--> (the caller makes the attempt) -> record --RETRY--> admit at
- * verdict.retry_at |  WAIT: admit again at .at                           | |  QUEUED: admit again
- * when woken, or at .at          +-- anything else: ended
- *             +- REFUSED: ended, with .terminal
+ *   init, then admit:
+ *     ADMITTED  the caller makes the attempt, then record
+ *     WAIT      admit again at .at
+ *     QUEUED    admit again when woken, at .at at the latest
+ *     REFUSED   ended, with .terminal
+ *   record:
+ *     RETRY     admit again at verdict.retry_at
+ *     else      ended
  *   cancel: from any state, when the caller of the operation has gone
  *   finish: exactly once, last; gives back whatever is still held and sums up
  *
  * Guarantee: after finish no permit, probe, slot, token or queue place of this operation is held; a
- * retry token that was reserved and never sent is given back. Thread rule: an operation belongs to
- * one thread at a time; its target may be shared. Ownership: the caller owns the struct, which must
- * not move between init and finish; policy and target must outlive it.
+ * retry token that was reserved and never sent is given back.
+ * Thread rule: an operation belongs to one thread at a time; its target may be shared.
+ * Ownership: the caller owns the struct, which must not move between init and finish; policy and
+ * target must outlive it.
  */
 #ifndef BELAY_OPERATION_H
 #define BELAY_OPERATION_H

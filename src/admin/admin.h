@@ -2,8 +2,8 @@
  *
  *   GET /livez    200 while the loop turns
  *   GET /readyz   200, or 503 from admin_announce_drain on
- *   GET /metrics  the Prometheus text format 0.0.4; labels are names of listeners and targets,
- * never ids GET /targets  the targets' counters and states as JSON
+ *   GET /metrics  the Prometheus text format 0.0.4; labels are names of listeners and targets
+ *   GET /targets  the targets' counters and states as JSON
  *
  * Belongs to one worker's thread. What it tells comes as a snapshot of plain values from the
  * callback, asked for once a request.
@@ -46,8 +46,8 @@ struct admin *admin_create(struct rt *rt, void (*snapshot)(void *owner, struct a
 bool admin_listen(struct admin *admin, const struct rt_addr *addr, const char **error)
     __attribute__((warn_unused_result));
 void admin_addr(const struct admin *admin, struct rt_addr *out);
-void admin_announce_drain(
-    struct admin *admin); /* semantics 16: readiness fails at once; all else goes on */
+/* Semantics 16: readiness fails at once; all else goes on. */
+void admin_announce_drain(struct admin *admin);
 void admin_destroy(struct admin *admin); /* not from inside a callback */
 
 #endif

@@ -1,6 +1,6 @@
 /* heap.h: an intrusive binary heap of nodes that the caller owns; only its index is allocated.
  *
- * Guarantee: insert, remove and pop are O(log n). The order is the caller's `before`.
+ * Guarantee: insert, remove and moved are O(log n). The order is the caller's `before`.
  */
 #ifndef BASE_HEAP_H
 #define BASE_HEAP_H

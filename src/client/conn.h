@@ -20,8 +20,8 @@ struct client_conn {
     struct rt_conn *rt_conn;
     struct rt_resolve *resolve;
     enum client_conn_state state;
-    struct belay_instant
-        active_at; /* the last byte either way; since when idle; when the connecting began */
+    /* The last byte either way; since when idle; when the connecting began. */
+    struct belay_instant active_at;
     uint64_t written_before; /* bytes of earlier requests */
     size_t address;          /* which of the resolved ones is being tried */
     /* the answer */

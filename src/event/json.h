@@ -13,9 +13,8 @@
 
 #define JSON_NUMBER_BYTES_MAX 20
 #define JSON_TIME_BYTES 26
-#define JSON_SLACK_BYTES                                                                           \
-    20 /* beyond what they return, functions may touch this many bytes more                        \
-        */
+/* Beyond what they return, functions may touch this many bytes more. */
+#define JSON_SLACK_BYTES 20
 
 char *event_json_number(char *at, int64_t value);
 /* Escaped, without the quotes; what is no UTF-8 becomes U+FFFD. At most `bytes_max` bytes, cut

@@ -30,8 +30,8 @@ char *ring_reserve(struct ring *ring, size_t bytes); /* NULL: no room now */
 void ring_commit(struct ring *ring, size_t bytes);   /* 0 gives the room back */
 
 /* The reader's. */
-struct belay_slice ring_peek(
-    struct ring *ring); /* committed bytes that lie together; empty: none */
+/* Committed bytes that lie together; empty: none. */
+struct belay_slice ring_peek(struct ring *ring);
 void ring_drop(struct ring *ring, size_t bytes);
 
 /* Anybody's; exact only while neither side moves. */

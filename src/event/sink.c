@@ -65,8 +65,8 @@ static void commit(struct event_out *out, size_t bytes)
     worker->since_wake += bytes;
     if (worker->since_wake < BATCH_BYTES) return;
     worker->since_wake = 0;
-    (void)pthread_cond_signal(
-        &worker->sink->wake); /* missed between two turns, it costs 100 ms and nothing else */
+    /* Missed between two turns, it costs 100 ms and nothing else. */
+    (void)pthread_cond_signal(&worker->sink->wake);
 }
 
 /* ---- the file ---- */

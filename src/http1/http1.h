@@ -63,11 +63,12 @@ enum http1_field_id {
 
 struct http1_field {
     struct belay_slice name, value; /* value without surrounding white space */
-    enum http1_field_id
-        id;          /* OTHER too for what Connection names, unless the field is hop-by-hop by
-                        nature: it was meant for this hop alone and no rule may rely on it */
-    bool hop_by_hop; /* named by Connection, or hop-by-hop by nature: never forwarded. Host,
-                        Content-Length and Transfer-Encoding cannot be named away */
+    /* OTHER too for what Connection names, unless the field is hop-by-hop by nature: it was meant
+     * for this hop alone and no rule may rely on it. */
+    enum http1_field_id id;
+    /* Named by Connection, or hop-by-hop by nature: never forwarded. Host, Content-Length and
+     * Transfer-Encoding cannot be named away. */
+    bool hop_by_hop;
 };
 
 enum http1_framing { HTTP1_NO_BODY, HTTP1_LENGTH, HTTP1_CHUNKED, HTTP1_UNTIL_CLOSE };
@@ -94,15 +95,15 @@ struct http1_head {
     enum http1_framing framing;
     uint64_t content_length; /* LENGTH */
     bool has_content_length; /* declared, also where there is no body (HEAD, 304) */
-    uint64_t
-        repeated_ids; /* bit 1 << id: that field came more than once (bit OTHER means nothing) */
+    /* Bit 1 << id: that field came more than once (bit OTHER means nothing). */
+    uint64_t repeated_ids;
     uint8_t first[HTTP1_FIELD_COUNT]; /* private: 1 + the index of the first field with that id */
     size_t field_count;
     struct http1_field fields[HTTP1_FIELDS_MAX];
 };
 
 struct http1_error {
-    int status;       /* 400 413 414 431 501 505 for a request; 502 for a response */
+    int status;       /* 400 414 431 501 505 for a request; 502 for a response */
     const char *rule; /* a constant sentence fragment */
     size_t offset;    /* in the head's or body's bytes */
 };
@@ -154,8 +155,9 @@ enum http1_step http1_body_step(struct http1_body *body, struct belay_slice byte
 /* The peer closed: true when that is a proper end (UNTIL_CLOSE, or already done). */
 bool http1_body_closed(const struct http1_body *body);
 
-/* ---- writing: into the caller's memory; each returns the bytes written, or 0 when they do not fit
- * ---- Nothing is checked here: text from outside has to have come through a parser above. */
+/* ---- writing: into the caller's memory ---- */
+/* Each returns the bytes written, or 0 when they do not fit. Nothing is checked here: text from
+ * outside has to have come through a parser above. */
 size_t http1_write_request_line(char *out, size_t room, struct belay_slice method,
                                 struct belay_slice target);
 /* "METHOD path?query HTTP/1.1", the method verbatim: how a parsed request goes on to its origin. */

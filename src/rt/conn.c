@@ -214,8 +214,8 @@ static void connect_finished(struct rt_conn *conn)
 /* False when the peer has ended or the connection broke: nothing left to wait for. */
 static bool linger_discard(struct rt_conn *conn)
 {
-    ssize_t count =
-        recv(conn->fd, NULL, 1 << 20, MSG_TRUNC | MSG_DONTWAIT); /* dropped without being copied */
+    /* MSG_TRUNC drops it without copying. */
+    ssize_t count = recv(conn->fd, NULL, 1 << 20, MSG_TRUNC | MSG_DONTWAIT);
     return count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR));
 }
 

@@ -58,8 +58,8 @@ static int listen_on(struct rt_addr *addr)
     if (fd < 0) return -1;
     int on = 1;
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on,
-                     sizeof(on)); /* inherited by what is accepted */
+    /* Inherited by what is accepted. */
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     if (addr->family == 6) (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
     if (bind(fd, (const struct sockaddr *)&at, at_length) != 0 || listen(fd, SOMAXCONN) != 0 ||
         getsockname(fd, (struct sockaddr *)&at, &at_length) != 0) {
@@ -232,8 +232,8 @@ static void on_handshakes_over(struct rt_timer *timer)
     enum taken taken = TAKEN_ONE;
     while (taken == TAKEN_ONE && !listener->closed) taken = take_one(listener);
     if (listener->closed) return;
-    if (taken ==
-        TAKEN_EXHAUSTED) { /* what waits is owed an answer: again when descriptors have come back */
+    /* What waits is owed an answer: again when descriptors have come back. */
+    if (taken == TAKEN_EXHAUSTED) {
         listener->exhausted++;
         rt_timer_arm(listener->rt, timer, belay_instant_add(rt_now(listener->rt), REST_FOR));
         return;

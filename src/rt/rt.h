@@ -25,12 +25,11 @@ struct rt_resolve;
 
 /* ---- clock and luck ---- */
 struct belay_instant rt_now(struct rt *rt); /* monotonic, sampled once a turn */
-struct belay_wall rt_wall(
-    struct rt *rt);                /* for events and stored times only; sampled once a turn */
-uint64_t rt_random(struct rt *rt); /* 64 uniform bits, seeded when the rt was made */
+struct belay_wall rt_wall(struct rt *rt);   /* for events and stored times only; the same */
+uint64_t rt_random(struct rt *rt);          /* 64 uniform bits, seeded when the rt was made */
 
-/* ---- timers: a node that the caller owns; order is (instant, sequence); rounded up, never early
- * ---- */
+/* ---- timers ---- */
+/* A node that the caller owns; they fire in the order of (instant, sequence), never early. */
 struct rt_timer {
     struct heap_node node; /* private */
     struct belay_instant at;
@@ -40,8 +39,8 @@ struct rt_timer {
 void rt_timer_init(struct rt_timer *timer, void (*fire)(struct rt_timer *));
 /* Arms it, or moves it when it was armed. An instant that has passed fires at the turn's end. */
 void rt_timer_arm(struct rt *rt, struct rt_timer *timer, struct belay_instant at);
-void rt_timer_disarm(struct rt *rt,
-                     struct rt_timer *timer); /* nothing happens when it is not armed */
+/* Nothing happens when it is not armed. */
+void rt_timer_disarm(struct rt *rt, struct rt_timer *timer);
 bool rt_timer_armed(const struct rt_timer *timer);
 
 /* ---- addresses ---- */
@@ -156,8 +155,8 @@ struct rt_hook {
     void (*run)(struct rt_hook *hook);
 };
 void rt_hook_turn_end(struct rt *rt, struct rt_hook *hook);
-void rt_hook_remove(struct rt *rt,
-                    struct rt_hook *hook); /* also from a hook; nothing happens when it is not in */
+/* Also from a hook; nothing happens when it is not in. */
+void rt_hook_remove(struct rt *rt, struct rt_hook *hook);
 
 /* ---- life (rt_uv.c; the simulated world has its own) ---- */
 struct rt *rt_create(uint64_t seed); /* NULL: no memory or descriptors */

@@ -4,8 +4,6 @@
 
 #include <stdlib.h>
 
-static void conn_read(struct conn *conn);
-
 /* ---- clock and interest ---- */
 
 static struct belay_instant conn_due_at(const struct conn *conn)
@@ -120,9 +118,8 @@ static void conn_finish(struct conn *conn)
     struct server_exchange *exchange = conn->exchange;
     size_t rest = exchange->filled - exchange->at;
     if (conn->close_after || (conn->read_ended && rest == 0)) {
-        conn_close(
-            conn,
-            RT_CLOSE_GRACEFUL); /* rt sees to it that what is still sent to us harms no answer */
+        /* rt sees to it that what is still sent to us harms no answer. */
+        conn_close(conn, RT_CLOSE_GRACEFUL);
     } else if (rest > 0) {
         exchange_next(exchange);
         conn->state = CONN_HEAD;

@@ -4,10 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SPARE_MAX 64 /* exchanges kept for the next requests, a server */
-#define OUT_BYTES_MAX                                                                              \
-    (64 * 1024 * 1024)             /* a backlog beyond that is a fault: the connection is cut */
-#define OUT_KEPT_BYTES (32 * 1024) /* a spare exchange keeps no more */
+#define SPARE_MAX 64                     /* exchanges kept for the next requests, a server */
+#define OUT_BYTES_MAX (64 * 1024 * 1024) /* a longer backlog is a fault: the connection is cut */
+#define OUT_KEPT_BYTES (32 * 1024)       /* a spare exchange keeps no more */
 #define HEAD_HINT_BYTES 1024
 #define CORK_BYTES 4096 /* answers up to that are gathered for one write */
 
@@ -351,8 +350,8 @@ void server_answer_end(struct server_exchange *exchange)
     exchange_flush(exchange);
     if (conn->advancing || conn->broken) return;
     if (exchange_answered(exchange) && !conn->close_after && exchange->at < exchange->filled) {
-        conn_queue(conn); /* the next request is there already: begun at the turn's end, not inside
-                             this call */
+        /* The next request is there already: begun at the turn's end, not inside this call. */
+        conn_queue(conn);
     } else {
         conn_advance(conn); /* calls no handler */
     }

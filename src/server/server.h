@@ -31,7 +31,7 @@ struct server_handler {
     /* The answer's backlog has fallen below the low mark after server_answer_body said to pause. */
     void (*writable)(void *owner, struct server_exchange *exchange);
     /* The client went away, broke the framing of its body, or was cut by a clock; no answer can be
-     * given (error NONE) or the server has answered by itself (error set). The exchange is over. */
+     * given (error NULL) or the server has answered by itself (error set). The exchange is over. */
     void (*gone)(void *owner, struct server_exchange *exchange, const struct http1_error *error);
     /* May be NULL. The client shut its side after a whole request: it has left, or it still waits
      * for the answer, which goes on as before; a handler that knows better may abort. */
@@ -44,11 +44,10 @@ struct server_handler {
 
 struct server_limits {
     struct http1_limits http1;
-    struct belay_span
-        head_for; /* absolute, from the first byte of a request to the end of its head */
-    struct belay_span idle_for;    /* between requests */
-    struct belay_span silence_for; /* between bytes of a body that is being read, and of an answer
-                                      not being taken */
+    struct belay_span head_for; /* from the first byte of a request to the end of its head */
+    struct belay_span idle_for; /* between requests */
+    /* Between bytes of a body that is being read, and of an answer not being taken. */
+    struct belay_span silence_for;
     uint32_t connections_max;
     size_t backlog_bytes_max; /* [64 KiB] high mark of an answer not yet taken by the client */
 };
@@ -60,7 +59,7 @@ struct server_stats {
 
 struct server *server_create(struct rt *rt, const struct server_limits *limits,
                              const struct server_handler *handler, void *owner);
-/* NULL and *error when the address cannot be had. */
+/* False, and *error, when the address cannot be had. */
 bool server_listen(struct server *server, const struct rt_addr *addr, const char **error)
     __attribute__((warn_unused_result));
 void server_addr(const struct server *server, struct rt_addr *out);
@@ -74,8 +73,8 @@ void server_destroy(struct server *server);
 
 /* ---- the exchange ---- */
 const struct http1_head *server_request_head(const struct server_exchange *exchange);
-struct belay_instant server_request_began_at(
-    const struct server_exchange *exchange); /* its first byte */
+/* When its first byte came. */
+struct belay_instant server_request_began_at(const struct server_exchange *exchange);
 void *server_user(const struct server_exchange *exchange);
 void server_set_user(struct server_exchange *exchange, void *user);
 /* Back-pressure on the request's body. The silence clock stops while paused. */
@@ -99,8 +98,8 @@ bool server_answer_body(struct server_exchange *exchange, struct belay_slice pie
 void server_answer_end(struct server_exchange *exchange);
 /* Cut the connection with a reset, so that the client sees the loss. Also before any answer. */
 void server_abort(struct server_exchange *exchange);
-bool server_answer_started(
-    const struct server_exchange *exchange); /* server_answer_start was called */
+/* server_answer_start was called. */
+bool server_answer_started(const struct server_exchange *exchange);
 /* This connection closes after the answer (a request body was not read to its end, or the handler
  * wants it). */
 void server_close_after(struct server_exchange *exchange);
