@@ -25,8 +25,8 @@ static struct position position_of_mark(yaml_mark_t mark)
     return (struct position){(int)mark.line + 1, (int)mark.column + 1};
 }
 
-/* The two mistakes that everybody makes once. Inside { } or [ ] the brace of /orders/{id} opens a
- * mapping. */
+/* The three mistakes that everybody makes once. Inside { } or [ ] the brace of /orders/{id} opens a
+ * mapping; the bracket of [::1]:8080 opens a list, wherever it is. */
 static const char *hint(struct belay_slice text, yaml_mark_t mark)
 {
     size_t characters = 0;
@@ -34,6 +34,9 @@ static const char *hint(struct belay_slice text, yaml_mark_t mark)
         if (((unsigned char)text.data[i] & 0xc0) == 0x80) continue;
         if (characters++ < mark.index) continue;
         if (text.data[i] == '\t') return "; YAML is indented with blanks, not with tabs";
+        char next = i + 1 < text.length ? text.data[i + 1] : '\0';
+        if (text.data[i] == ':' && (next == ':' || (i > 0 && text.data[i - 1] == ']')))
+            return "; an IPv6 address stands in quotes, such as \"[::1]:8080\"";
         bool in_path = text.data[i] == '{' && i > 0 && text.data[i - 1] == '/';
         return in_path ? "; inside { } or [ ] a path with braces stands in quotes, such as "
                          "\"/orders/{id}\""

@@ -15,6 +15,15 @@ static const struct mistake SHAPE_MISTAKES[] = {
     {"a path with braces inside braces", ROUTES("{ path: /orders/{id}, target: t }"),
      "5:57: not YAML: did not find expected ',' or '}' while parsing a flow mapping; inside { } "
      "or [ ] a path with braces stands in quotes, such as \"/orders/{id}\""},
+    {"an IPv6 address to listen on without quotes", "listeners:\n  - listen: [::1]:8080\n",
+     "2:14: not YAML: did not find expected node content while parsing a flow node; an IPv6 "
+     "address stands in quotes, such as \"[::1]:8080\""},
+    {"a longer one", "listeners:\n  - listen: [2001:db8::1]:8080\n    target: t\n",
+     "2:26: not YAML: did not find expected key while parsing a block mapping; an IPv6 address "
+     "stands in quotes, such as \"[::1]:8080\""},
+    {"one to call", "targets:\n  t:\n    addresses: [[::1]:9000]\n",
+     "3:18: not YAML: did not find expected node content while parsing a flow node; an IPv6 "
+     "address stands in quotes, such as \"[::1]:8080\""},
     {"an alias of nothing", "targets: *nope\n", "1:10: not YAML: found undefined alias"},
     {"an anchor twice", "a: &x 1\nb: &x 2\n", "2:4: not YAML: this anchor was given before"},
     {"an alias of what it is in", "targets: &t { a: *t }\n" LISTENERS,
