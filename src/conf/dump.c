@@ -139,22 +139,19 @@ static const enum option_scope READING_ORDER[] = {SCOPE_ROOT, SCOPE_TARGET, SCOP
 static void print_wrapped(const char *text, FILE *out)
 {
     const int margin = 6, width = 78;
-    int column = margin;
-    fprintf(out, "%*s", margin, "");
+    int column = 0; /* nothing yet */
     while (*text) {
         int length = (int)strcspn(text, " ");
-        if (column + length > width) {
-            fprintf(out, "\n%*s", margin, "");
+        if (column == 0 || column + 1 + length > width) {
+            fprintf(out, "%s%*s", column ? "\n" : "", margin, "");
             column = margin;
-        }
-        fprintf(out, "%.*s", length, text);
-        column += length;
-        text += length;
-        if (*text == ' ') text++;
-        if (*text && column < width) {
+        } else {
             fputc(' ', out);
             column++;
         }
+        fprintf(out, "%.*s", length, text);
+        column += length;
+        text += length + (text[length] == ' ');
     }
     fputc('\n', out);
 }
@@ -162,7 +159,7 @@ static void print_wrapped(const char *text, FILE *out)
 static void print_option(const struct option *option, FILE *out)
 {
     fprintf(out, "  %s", option->name);
-    const char *shown = option->initial ? option->initial : option->zero;
+    const char *shown = option->initial ? option->initial : option->member ? "on" : option->zero;
     if (option_is_list(option) && option->initial)
         fprintf(out, " [%s]", option->initial);
     else if (shown)
