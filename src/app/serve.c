@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define WORKERS_MAX 256
+#define WORKERS_MAX 1024 /* as the option `workers` */
 
 static void print_usage(FILE *out)
 {
@@ -57,10 +57,11 @@ int app_serve(int argc, char **argv)
         print_usage(stdout);
         return APP_DONE;
     }
-    if (!file || argc != 1 || !parse_workers(workers_text, &workers)) {
+    if (!file || argc != 1) {
         print_usage(stderr);
         return APP_USAGE;
     }
+    if (!parse_workers(workers_text, &workers)) return APP_USAGE;
     struct conf *conf = NULL;
     enum conf_verdict verdict = conf_read(file, stderr, &conf);
     if (verdict != CONF_GOOD) return verdict == CONF_WRONG ? APP_NEGATIVE : APP_USAGE;

@@ -337,7 +337,7 @@ static void test_usage(void **state)
     assert_int_equal(serve("--help", NULL, NULL, NULL)->code, 0);
     assert_int_equal(serve(NULL, NULL, NULL, NULL)->code, 2);
     assert_int_equal(serve("-c", "x", "--workers", "0")->code, 2);
-    assert_int_equal(serve("-c", "x", "--workers", "257")->code, 2);
+    assert_int_equal(serve("-c", "x", "--workers", "1025")->code, 2);
     assert_int_equal(serve("-c", "x", "--workers", "two")->code, 2);
     assert_int_equal(serve("-c", "x", "more", NULL)->code, 2);
     assert_non_null(strstr(serve("--confg", "x", NULL, NULL)->err, "did you mean --config?"));
