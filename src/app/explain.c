@@ -157,8 +157,12 @@ static const char *const REASONS[BELAY_REASON_COUNT] = {
 static int read_error(struct question *q)
 {
     switch (observed_error(q->error, q->phase, q->sent, &q->outcome)) {
-    case OBSERVED_NO_ERROR_CLASS: return fail("no error class", q->error);
-    case OBSERVED_NO_PHASE: return fail("no phase", q->phase);
+    case OBSERVED_NO_ERROR_CLASS:
+        return fail("--error is dns, refused, timeout, tls, reset, closed, protocol, too_large or "
+                    "cancelled, not",
+                    q->error);
+    case OBSERVED_NO_PHASE:
+        return fail("--phase is dns, connect, tls, send, headers or body, not", q->phase);
     case OBSERVED_NO_SENT: return fail("--sent is unsent, sent or answered, not", q->sent);
     default: return APP_DONE;
     }
@@ -169,7 +173,7 @@ static int read_status(struct question *q)
     char *rest;
     long status = strtol(q->status, &rest, 10);
     if (*rest || rest == q->status || status < 100 || status > 599)
-        return fail("no status", q->status);
+        return fail("--status is 100 to 599, not", q->status);
     if (q->phase) return fail("--phase goes with --error", NULL);
     if (q->sent && strcmp(q->sent, "answered") != 0)
         return fail("what has a status is answered", NULL);

@@ -69,9 +69,7 @@ static void print_default(const struct option *option, FILE *out)
 {
     char text[300];
     size_t used = 0;
-    const char *initial = option->initial  ? option->initial
-                          : option->member ? "on"
-                                           : option->zero;
+    const char *initial = option->initial ? option->initial : option->member ? "on" : option->zero;
     if (!initial) return;
     bool is_list = option_is_list(option) && option->initial;
     used += (size_t)snprintf(text, sizeof text, "Default: %s", is_list ? "[" : "");
