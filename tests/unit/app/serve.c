@@ -37,7 +37,7 @@ static int teardown(void **state)
     return rmdir(folder);
 }
 
-static void configure(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static void configure(const char *format, ...)
 {
     FILE *file = fopen(config, "w");
     va_list arguments;
@@ -223,21 +223,22 @@ static void test_a_wrong_configuration_changes_nothing(void **state)
     (void)close(holder);
 }
 
+#define ONE_FAILURE_OPENS                                                                          \
+    "targets: { t: { addresses: [\"127.0.0.1:%u\"], policy: { attempts: %u, breaker: "             \
+    "{ consecutive: 1, open_for: 60s } } } }\nlisteners: [" LISTENER "]\n" EVENTS
+
 static void test_a_breaker_stays_open_over_a_new_configuration(void **state)
 {
     (void)state;
     struct running belay;
     unsigned dead;
     (void)close(silent_server(&dead));
-    const char *text =
-        "targets: { t: { addresses: [\"127.0.0.1:%u\"], policy: { attempts: %u, breaker: "
-        "{ consecutive: 1, open_for: 60s } } } }\nlisteners: [" LISTENER "]\n" EVENTS;
-    configure(text, dead, 1u, 0u, events);
+    configure(ONE_FAILURE_OPENS, dead, 1u, 0u, events);
     start_belay(&belay);
     unsigned port = egress_port(&belay);
     assert_int_equal(get(port, "/"), 502);
     assert_int_equal(get(port, "/"), 503);
-    configure(text, dead, 2u, 0u, events);
+    configure(ONE_FAILURE_OPENS, dead, 2u, 0u, events);
     assert_int_equal(kill(belay.pid, SIGHUP), 0);
     (void)run_until(&belay, "is taken");
     assert_int_equal(get(port, "/"), 503);
@@ -245,16 +246,17 @@ static void test_a_breaker_stays_open_over_a_new_configuration(void **state)
     assert_int_equal(count(read_file(events), "{\"status\":\"breaker_open\"}"), 2);
 }
 
+#define DEADLINE                                                                                   \
+    "targets: { t: { addresses: [\"127.0.0.1:%u\"], policy: { deadline: %s } } }\n"                \
+    "listeners: [" LISTENER "]\n" EVENTS
+
 static void test_a_running_operation_is_awaited_and_a_second_signal_cuts_it(void **state)
 {
     (void)state;
     struct running belay;
     unsigned silent;
     int holder = silent_server(&silent);
-    const char *text =
-        "targets: { t: { addresses: [\"127.0.0.1:%u\"], policy: { deadline: %s } } }\n"
-        "listeners: [" LISTENER "]\n" EVENTS;
-    configure(text, silent, "400ms", 0u, events);
+    configure(DEADLINE, silent, "400ms", 0u, events);
     start_belay(&belay);
     int fd = send_request(egress_port(&belay), "/");
     (void)run_until(&belay, "runs with");
@@ -266,7 +268,7 @@ static void test_a_running_operation_is_awaited_and_a_second_signal_cuts_it(void
     assert_int_not_equal(read_status(fd), 0);
     assert_int_equal(run_end(&belay, 0), 0);
 
-    configure(text, silent, "60s", 0u, events);
+    configure(DEADLINE, silent, "60s", 0u, events);
     start_belay(&belay);
     fd = send_request(egress_port(&belay), "/");
     int reached = accept(holder, (struct sockaddr *)&peer, &length);
