@@ -166,11 +166,13 @@ static bool same_text(const char *a, const char *b)
 /* What is made once, at the start. */
 static void say_what_waits(const struct conf *old, const struct conf *new)
 {
-    bool same = same_text(old->events_file, new->events_file) &&
-                old->events_buffer_bytes == new->events_buffer_bytes &&
-                old->workers == new->workers &&same_text(old->admin.host, new->admin.host) &&
-                old->admin.port == new->admin.port && old->connections_max == new->connections_max;
-    if (!same) log_line("events, workers, admin and connection limits change with the next start");
+    bool same_events = same_text(old->events_file, new->events_file) &&
+                       old->events_buffer_bytes == new->events_buffer_bytes;
+    bool same_admin =
+        same_text(old->admin.host, new->admin.host) && old->admin.port == new->admin.port;
+    bool same_sizes = old->workers == new->workers && old->connections_max == new->connections_max;
+    if (!same_events || !same_admin || !same_sizes)
+        log_line("events, workers, admin and connection limits change with the next start");
 }
 
 void control_reload(struct control *control)

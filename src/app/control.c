@@ -9,9 +9,8 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#define IDLE_FOR belay_span_ms(4000) /* an idle connection waits so long for its last request */
-#define CUT_AFTER                                                                                  \
-    belay_span_ms(5000) /* past the longest deadline there is no reason left to wait */
+#define IDLE_FOR belay_span_ms(4000)  /* an idle connection waits so long for its last request */
+#define CUT_AFTER belay_span_ms(5000) /* past the longest deadline nothing is left to wait for */
 
 /* ---- the end ---- */
 

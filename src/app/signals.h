@@ -11,8 +11,7 @@
 struct signals {
     struct rt_post post;
     struct rt *rt;
-    void (*stop)(
-        void *owner); /* SIGTERM, SIGINT, the first; a second one ends the process at once */
+    void (*stop)(void *owner);   /* the first SIGTERM or SIGINT; the second ends the process */
     void (*reload)(void *owner); /* SIGHUP; several that come together are one */
     void *owner;
     sigset_t set;

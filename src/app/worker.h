@@ -8,10 +8,9 @@
 
 #include "app/counters.h"
 #include "base/list.h"
-#include "base/lock.h"
 #include "proxy/proxy.h"
 
-#include <stdatomic.h>
+#include <pthread.h>
 
 struct worker {
     struct rt *rt;
@@ -20,8 +19,8 @@ struct worker {
     struct list listeners; /* those in service, and those that drain */
     struct list fresh;     /* listening for a configuration that is not yet taken */
     bool started, draining;
-    void (*drained)(
-        struct worker *worker); /* from its thread, once, when the last listener is gone */
+    /* From its thread, once, when the last listener is gone. */
+    void (*drained)(struct worker *worker);
     void *owner;
     pthread_t thread;
     pthread_mutex_t mutex;

@@ -27,8 +27,7 @@ enum option_type {
     TYPE_INTEGER,  /* uint32_t */
     TYPE_BOOLEAN,  /* bool */
     TYPE_WORD,     /* an enum: `words` in the order of its values */
-    TYPE_SWITCH, /* bool: a group that may be `off` as a whole; with `member`: `off` is a short form
-                    for it */
+    TYPE_SWITCH,   /* bool: a group that may be `off` as a whole, or by way of its `member` */
     /* One word that stays text: char *. */
     TYPE_FILE,
     TYPE_PATH,
@@ -49,12 +48,11 @@ struct option {
     enum option_scope scope;
     enum option_type type;
     size_t offset;
-    const char *initial; /* the default as it would be written; list words are split by blanks;
-                            NULL: none */
-    const char
-        *internet;    /* the default where the target says `network: internet`; NULL: the same */
-    int64_t min, max; /* of the number inside, unless the zero word is given */
-    const char *zero; /* the word for 0, NULL or the empty list */
+    /* The default as it would be written; list words are split by blanks; NULL: none. */
+    const char *initial;
+    const char *internet;     /* the default with `network: internet`; NULL: the same */
+    int64_t min, max;         /* of the number inside, unless the zero word is given */
+    const char *zero;         /* the word for 0, NULL or the empty list */
     const char *const *words; /* ended by NULL; "" is a value that nobody may write */
     const char *member;       /* TYPE_SWITCH: the option that `off` stands for */
     bool target_only;         /* belongs to the state that all routes to a target share */

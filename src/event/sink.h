@@ -2,11 +2,11 @@
  *
  * Each worker has a bounded buffer of its own; the thread writes what has gathered, every 100 ms or
  * when 64 KiB have. Guarantees:
- * - a worker never waits: when its buffer is full the record is counted as lost;
- * - once the file takes records again, `{"v":1,"event":"lost","records":N}` stands in it;
- * - every line is whole: a record that a full disk has cut is continued, or, when the file has been
- * changed or replaced meanwhile, left, counted as lost, and followed by a line of its own. Thread
- * rule: an `event_out` belongs to its worker; reopen and stats may come from any thread.
+ *   - a worker never waits: when its buffer is full the record is counted as lost;
+ *   - once the file takes records again, `{"v":1,"event":"lost","records":N}` stands in it;
+ *   - every line is whole: a record that a full disk has cut is continued, or, when the file has
+ *     been changed or replaced meanwhile, left, counted as lost, and followed by a line of its own.
+ * Thread rule: an `event_out` belongs to its worker; reopen and stats may come from any thread.
  */
 #ifndef EVENT_SINK_H
 #define EVENT_SINK_H

@@ -13,9 +13,8 @@
 
 struct limits_told {
     bool any;
-    uint64_t left; /* calls that may still be made ... */
-    struct belay_span
-        reset_for; /* ... in this time; of several limits the one that slows down most */
+    uint64_t left;               /* calls that may still be made ... */
+    struct belay_span reset_for; /* ... in this time; of several limits the slowest */
 };
 
 /* A pair's reset above 10^9 is a point in time: then `now` is the beginning. */
