@@ -50,7 +50,7 @@ const struct option OPTIONS[] = {
     {ROOT("workers", TYPE_INTEGER, workers), .initial = "0", .max = 1024,
      .help = "Threads that carry traffic; 0 is one a core."},
     {ROOT("connections.max", TYPE_INTEGER, connections_max), .initial = "10000", .min = 1,
-     .max = COUNT_MAX, .help = "Client connections that may be open at once, over all listeners."},
+     .max = COUNT_MAX, .help = "Client connections that may be open at once, on each listener."},
     {ROOT("connections.head_timeout", TYPE_DURATION, head_timeout_for), .initial = "10s", .min = MS,
      .max = HOUR, .help = "How long a client may take to send the head of a request."},
     {ROOT("connections.idle", TYPE_DURATION, client_idle_for), .initial = "60s", .min = MS,
@@ -86,7 +86,8 @@ const struct option OPTIONS[] = {
     {POLICY("connect_timeout", TYPE_DURATION, connect_timeout_for), .initial = "300ms",
      .internet = "2s", .min = MS, .max = HOUR, .help = "Looking the name up and connecting."},
     {POLICY("tls_timeout", TYPE_DURATION, tls_timeout_for), .initial = "1s", .internet = "2s",
-     .min = MS, .max = HOUR, .help = "The TLS handshake."},
+     .min = MS, .max = HOUR,
+     .help = "The TLS handshake; this version calls in plain HTTP only, so it has no effect yet."},
     {POLICY("silence_timeout", TYPE_DURATION, silence_timeout_for), .initial = "5s", .min = MS,
      .max = 24 * HOUR,
      .help = "How long a recipient may send nothing; every byte starts it again."},
@@ -158,7 +159,8 @@ const struct option OPTIONS[] = {
     {SHARED("hold.max", TYPE_DURATION, hold.max), .initial = "60s", .min = MS, .max = 24 * HOUR,
      .zero = "off", .help = "The longest time that one answer may hold calls back."},
     {SHARED("hold.scope", TYPE_WORD, hold.scope), .initial = "target", .words = HOLD_SCOPES,
-     .help = "What is held back: every call to the target, or those of the same route or key."},
+     .help = "What is held back: every call to the target, those of the same `route`, or those "
+             "with the same Authorization field (`key`)."},
     {SHARED("hold.pace", TYPE_DURATION, hold.pace), .initial = "10ms", .max = 10 * SEC,
      .help =
          "Between two waiting calls that go once the time has passed; 0s lets all go together."},
@@ -198,8 +200,7 @@ const struct option OPTIONS[] = {
 
     {ROUTE("path", TYPE_PATH, path), .zero = "any",
      .help = "A template such as /orders/{id}: a name in braces stands for one segment; names the "
-             "endpoint in "
-             "events."},
+             "endpoint in events."},
     {ROUTE("method", TYPE_METHODS, methods), .zero = "any", .words = METHODS,
      .help = "The methods that the route takes."},
     {ROUTE("target", TYPE_TARGET, target),
