@@ -31,7 +31,7 @@ static const struct metric listener_metrics[] = {
      NUMBER(struct proxy_stats, clients_gone)},
     {"belay_deadlines_ignored_total", "Incoming deadline fields that did not parse.", COUNTER,
      NUMBER(struct proxy_stats, deadlines_ignored)},
-    {"belay_overloaded_total", "Requests answered 503 for want of memory.", COUNTER,
+    {"belay_overloaded_total", "Requests cut for want of memory.", COUNTER,
      NUMBER(struct proxy_stats, overloaded)},
     {"belay_running_operations", "Operations under way.", GAUGE,
      NUMBER(struct proxy_stats, running)},
@@ -39,6 +39,8 @@ static const struct metric listener_metrics[] = {
      NUMBER(struct proxy_stats, server.accepted)},
     {"belay_connections_refused_total", "Inbound connections over the limit, answered 503.",
      COUNTER, NUMBER(struct proxy_stats, server.refused_full)},
+    {"belay_accept_exhausted_total", "Times no descriptor or memory was left to accept with.",
+     COUNTER, NUMBER(struct proxy_stats, server.exhausted)},
     {"belay_head_timeouts_total", "Clients cut because the head of their request took too long.",
      COUNTER, NUMBER(struct proxy_stats, server.head_timeouts)},
     {"belay_silent_clients_total", "Clients cut because they neither sent nor took anything.",
@@ -109,6 +111,8 @@ static const struct metric process_metrics[] = {
      NUMBER(struct admin_snapshot, sink.lost)},
     {"belay_event_failures_total", "Writes of events that failed.", COUNTER,
      NUMBER(struct admin_snapshot, sink.failures)},
+    {"belay_event_reopens_total", "Times the events file was opened anew.", COUNTER,
+     NUMBER(struct admin_snapshot, sink.reopened)},
     {"belay_event_waiting_bytes", "Bytes of events not yet written.", GAUGE,
      NUMBER(struct admin_snapshot, sink.waiting_bytes)},
 };
@@ -225,12 +229,12 @@ static struct belay_slice short_name(const struct metric *metric)
 
 static void put_target(struct page *page, const struct admin_target *target)
 {
-    static const char *const states[] = {"closed", "open", "half-open"};
-    int state = target->stats.breaker_state;
+    const char *state =
+        belay_breaker_state_name((enum belay_breaker_state)target->stats.breaker_state);
     put(page, "{\"target\":\"");
     put_escaped(page, target->name);
     put(page, "\",\"breaker\":\"");
-    put(page, state >= 0 && (size_t)state < COUNT(states) ? states[state] : "unknown");
+    put(page, state);
     put(page, "\"");
     for (size_t m = 0; m < COUNT(target_metrics); m++) {
         put(page, ",\"");

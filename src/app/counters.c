@@ -42,6 +42,7 @@ void counters_clear(struct counters *counters)
 static void add_server(struct server_stats *sum, const struct server_stats *one)
 {
     sum->accepted += one->accepted;
+    sum->exhausted += one->exhausted;
     sum->refused_full += one->refused_full;
     sum->requests += one->requests;
     sum->bad_requests += one->bad_requests;
@@ -71,8 +72,6 @@ void counters_add(struct proxy_stats *sum, const struct proxy_stats *one)
     sum->cut += one->cut;
     sum->clients_gone += one->clients_gone;
     sum->deadlines_ignored += one->deadlines_ignored;
-    sum->retries += one->retries;
-    sum->stale += one->stale;
     sum->overloaded += one->overloaded;
     sum->running += one->running;
     add_server(&sum->server, &one->server);

@@ -7,6 +7,8 @@
 #include "proxy/limits.h"
 #include "proxy/route.h"
 
+#include <belay/deadline.h>
+
 static const struct client_events call_events;
 
 static struct belay_instant now_of(const struct flow *flow)
@@ -52,9 +54,9 @@ void flow_begin(struct proxy *proxy, struct server_exchange *exchange)
         answer_problem(flow, &problem);
         return;
     }
-    struct belay_span given = flow->route->policy.deadline_for;
-    if (flow->facts.has_deadline) given = belay_span_min(given, flow->facts.deadline);
-    flow->deadline_at = belay_instant_add(flow->began_at, given);
+    struct belay_span own = flow->route->policy.deadline_for;
+    flow->deadline_at = belay_deadline_at(flow->began_at, own,
+                                          flow->facts.has_deadline ? flow->facts.deadline : own);
     rt_timer_arm(proxy->rt, &flow->timer, flow->deadline_at);
     upload_begin(flow);
 }
@@ -137,7 +139,6 @@ static void attempt(struct flow *flow, const struct belay_admission *admission)
     flow->state = FLOW_CALLING;
     flow->attempt_wall = rt_wall(proxy->rt);
     ids_hex(rt_random(proxy->rt) | 1, flow->span_id);
-    proxy->stats.retries += admission->attempt > 1;
     rt_timer_arm(proxy->rt, &flow->timer, admission->at);
     if (!headers_write_request(flow, admission)) {
         struct belay_outcome none = {
@@ -222,11 +223,11 @@ void flow_on_timer(struct rt_timer *timer)
 {
     struct flow *flow = CONTAINER_OF(timer, struct flow, timer);
     bool calling = flow->state == FLOW_CALLING || flow->state == FLOW_STREAMING;
+    /* Else a wait is over; or the upload took all the time, which the first gate sees. */
     if (calling)
         out_of_time(flow);
     else
-        flow_ask(
-            flow); /* a wait is over; or the upload took all the time, which the first gate sees */
+        flow_ask(flow);
 }
 
 void flow_on_post(struct rt_post *post)
@@ -314,7 +315,6 @@ static void on_failed(struct client_call *call, const struct client_failure *fai
         /* One restart of a service must not cost a budget token for each pooled connection
          * (semantics 5a). */
         client_drop_idle(flow_client(flow));
-        flow->proxy->stats.stale++;
     }
     struct belay_outcome outcome = {.error = failure->error,
                                     .phase = failure->phase,

@@ -26,8 +26,7 @@ struct setup {
     struct conf *conf;
     const struct conf_listener *listener;
     struct facts_names names;
-    struct belay_policy
-        *streamed; /* one a route: its policy for a request whose body cannot be repeated */
+    struct belay_policy *streamed; /* one a route, for a request whose body cannot be repeated */
     struct belay_target **targets; /* one for each of conf.targets */
     struct client **clients;       /* the same; NULL where no route leads */
     size_t users;
@@ -37,8 +36,8 @@ struct setup {
 
 /* COLLECTING -> ASKING -> CALLING -> STREAMING -> closed
  *                  ^         |
- *                  +---------+  a retry: what is asked for again at the timer's instant, or when
- * woken */
+ *                  +---------+
+ *                    a retry: asked for again at the timer's instant, or when woken */
 enum flow_state {
     FLOW_COLLECTING, /* the request's body is being read into the replay buffer */
     FLOW_ASKING,     /* waiting for a gate's instant, a slot, or a retry's; an answer may be held
@@ -113,7 +112,6 @@ struct proxy {
     struct setup *setup; /* the current one */
     struct list setups;
     struct list running, spares;
-    size_t spare_count;
     struct proxy_stats stats; /* clients: of the pools that are gone */
     void (*drained)(void *owner);
     void *drained_owner;
@@ -135,12 +133,12 @@ void proxy_give_flow(struct flow *flow);
 
 /* flow.c: one operation, from the request's head to its record */
 void flow_begin(struct proxy *proxy, struct server_exchange *exchange);
-void flow_gone(struct flow *flow,
-               int status); /* the client left (0), or its body was answered with this status */
+/* The client left (0), or its body was answered with this status. */
+void flow_gone(struct flow *flow, int status);
 void flow_writable(struct flow *flow);
 void flow_ask(struct flow *flow); /* the gates, and the attempt when they let it through */
-void flow_close(struct flow *flow,
-                void (*how)(struct server_exchange *)); /* its record; NULL: the exchange is over */
+/* Its record; then `how`, or NULL when the exchange is over. */
+void flow_close(struct flow *flow, void (*how)(struct server_exchange *));
 void flow_on_timer(struct rt_timer *timer);
 void flow_on_post(struct rt_post *post);
 
@@ -154,8 +152,8 @@ bool upload_waits_for_client(const struct flow *flow);
 void answer_pass_on(struct flow *flow, const struct http1_head *head);
 void answer_hold(struct flow *flow, const struct http1_head *head);
 void answer_hold_body(struct flow *flow, struct belay_slice piece);
-void answer_give_held(
-    struct flow *flow); /* and closes the flow, unless the rest of it is still coming */
+/* Closes the flow, unless the rest of the answer is still coming. */
+void answer_give_held(struct flow *flow);
 void answer_problem(struct flow *flow, const struct problem *problem); /* closes the flow */
 
 /* headers.c: the request's head as it is sent */

@@ -26,8 +26,8 @@ struct proxy;
 
 struct proxy_options {
     size_t listener; /* index into conf.listeners */
-    struct belay_target *const
-        *targets;             /* one for each of conf.targets, in its order; the array is copied */
+    /* One for each of conf.targets, in its order; the array is copied. */
+    struct belay_target *const *targets;
     struct event_out *events; /* NULL: no events */
     uint32_t connections_max; /* of this worker; 0: conf.connections_max */
 };
@@ -41,9 +41,8 @@ struct proxy_stats {
     uint64_t cut;           /* answers that were cut, visibly */
     uint64_t clients_gone;  /* clients that left before their answer's end */
     uint64_t deadlines_ignored; /* incoming deadline fields that did not parse */
-    uint64_t retries, stale; /* attempts after the first; of them (or instead) stale connections */
-    uint64_t overloaded;     /* answered 503: no memory for an operation */
-    uint32_t running;        /* operations now */
+    uint64_t overloaded;        /* requests cut: no memory for an operation */
+    uint32_t running;           /* operations now */
     struct server_stats server;
     struct client_stats clients; /* the sum over the pools */
 };

@@ -20,7 +20,7 @@ struct server {
     uint32_t spare_count;
     size_t buffer_bytes; /* of an exchange */
     struct server_stats stats;
-    bool announced, draining, listener_done;
+    bool announced, listener_done;
     void (*drained)(void *owner);
     int64_t date_s; /* the second that `date` tells */
     char date[29];

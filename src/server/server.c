@@ -69,6 +69,7 @@ void server_addr(const struct server *server, struct rt_addr *out)
 void server_stats(const struct server *server, struct server_stats *out)
 {
     *out = server->stats;
+    if (server->listener) out->exhausted = rt_listener_exhausted(server->listener);
 }
 
 void server_announce_drain(struct server *server)
@@ -87,7 +88,6 @@ static void on_listener_drained(void *owner)
 void server_drain(struct server *server, struct belay_span idle_for, void (*drained)(void *owner))
 {
     server->announced = true;
-    server->draining = true;
     server->drained = drained;
     server->limits.idle_for = belay_span_min(server->limits.idle_for, idle_for);
     struct belay_instant now = rt_now(server->rt);

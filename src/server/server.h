@@ -54,6 +54,7 @@ struct server_limits {
 
 struct server_stats {
     uint64_t accepted, refused_full, requests, bad_requests, head_timeouts, silent_clients;
+    uint64_t exhausted; /* times the listener rested for want of descriptors or memory */
     uint32_t connections, idle;
 };
 

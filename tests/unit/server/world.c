@@ -138,6 +138,12 @@ void rt_listener_addr(const struct rt_listener *listener, struct rt_addr *out)
     *out = (struct rt_addr){.family = 4, .port = 8080, .ip = {127, 0, 0, 1}};
 }
 
+uint64_t rt_listener_exhausted(const struct rt_listener *listener)
+{
+    (void)listener;
+    return 0;
+}
+
 void rt_listener_drain(struct rt_listener *listener, void (*done)(void *owner))
 {
     listener->drained = done;
