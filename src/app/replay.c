@@ -115,7 +115,8 @@ static void write_attempt(const struct replay *replay, const struct replay_case 
         .outcome = *outcome,
         .verdict = *verdict,
     };
-    (void)fwrite(line, 1, belay_attempt_event_encode(&event, line, sizeof line), replay->out);
+    size_t length = belay_attempt_event_encode(&event, line, sizeof line);
+    (void)fwrite(line, 1, length, replay->out);
 }
 
 static void write_operation(const struct replay *replay, const struct replay_case *replay_case,
@@ -128,7 +129,8 @@ static void write_operation(const struct replay *replay, const struct replay_cas
         .target = belay_slice_z(replay_case->target),
         .ending = *ending,
     };
-    (void)fwrite(line, 1, belay_operation_event_encode(&event, line, sizeof line), replay->out);
+    size_t length = belay_operation_event_encode(&event, line, sizeof line);
+    (void)fwrite(line, 1, length, replay->out);
 }
 
 static void run_case(const struct replay *replay, const struct replay_case *replay_case,
