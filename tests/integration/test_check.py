@@ -13,8 +13,13 @@ events: { file: "-" }
 
 
 def check(*arguments):
-    done = subprocess.run([BELAY, "check", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, timeout=60)
+    done = subprocess.run(
+        [BELAY, "check", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+    )
     return done.returncode, done.stdout, done.stderr
 
 
@@ -24,30 +29,43 @@ def write(tmp_path):
         file = tmp_path / "belay.yaml"
         file.write_text(text)
         return file
+
     return write
 
 
 def test_a_right_file_is_one_line(write):
     file = write(RIGHT)
-    assert check("-c", file) == (0, f"{file}: right: 1 listener, 1 route, 1 target; events to the standard output; "
-                                    "no admin listener\n", "")
+    assert check("-c", file) == (
+        0,
+        f"{file}: right: 1 listener, 1 route, 1 target; events to the standard output; "
+        "no admin listener\n",
+        "",
+    )
 
 
 def test_a_wrong_file_tells_each_mistake(write):
     file = write(RIGHT + "workers: many\nadmn: {}\n")
-    assert check("-c", file) == (1, "", f"{file}:5:10: workers: expected a whole number such as 3, not \"many\"\n"
-                                        f"{file}:6:1: unknown key \"admn\" in the configuration; "
-                                        "did you mean \"admin\"?\n")
+    assert check("-c", file) == (
+        1,
+        "",
+        f'{file}:5:10: workers: expected a whole number such as 3, not "many"\n'
+        f'{file}:6:1: unknown key "admn" in the configuration; '
+        'did you mean "admin"?\n',
+    )
 
 
 def test_a_missing_file_cannot_be_read(tmp_path):
     code, said, errors = check("-c", tmp_path / "none.yaml")
     assert (code, said) == (2, "")
-    assert errors.splitlines()[0] == f"{tmp_path}/none.yaml: cannot be read: No such file or directory"
+    assert (
+        errors.splitlines()[0] == f"{tmp_path}/none.yaml: cannot be read: No such file or directory"
+    )
     assert len(errors.splitlines()) == 2
 
 
-@pytest.mark.parametrize("arguments", [(), ("-c",), ("--dump",), ("-c", "a", "-c", "b"), ("-c", "a", "b"), ("-x",)])
+@pytest.mark.parametrize(
+    "arguments", [(), ("-c",), ("--dump",), ("-c", "a", "-c", "b"), ("-c", "a", "b"), ("-x",)]
+)
 def test_wrong_usage(arguments):
     code, said, errors = check(*arguments)
     assert (code, said) == (2, "")

@@ -14,16 +14,20 @@ from processes import BELAY, Process
 @pytest.fixture
 def start_flaky(closing):
     """start_flaky(options...) -> (process, port)"""
+
     def start(*options):
         process = Process([BELAY, "flaky", "--listen", "127.0.0.1:0", *options])
         closing.append(process)
         return process, int(process.wait_for(r"listening on http://127\.0\.0\.1:(\d+)").group(1))
+
     return start
 
 
 def get(port, path, **fields):
     client = http.client.HTTPConnection("127.0.0.1", port, timeout=15)
-    client.request("GET", path, headers={name.replace("_", "-"): value for name, value in fields.items()})
+    client.request(
+        "GET", path, headers={name.replace("_", "-"): value for name, value in fields.items()}
+    )
     answer = client.getresponse()
     return answer.status, answer.headers, answer.read()
 
@@ -43,20 +47,23 @@ def test_help_is_told():
     assert "--fail-first" in done.stdout and "/_flaky/counts" in done.stdout
 
 
-@pytest.mark.parametrize("arguments, complaint", [
-    (["--liste", "x"], "unknown option"),
-    (["--listen"], "its value is missing"),
-    (["--listen", "nowhere"], "must be an address and a port"),
-    (["--status", "99"], "must be a status"),
-    (["--delay", "20"], "must be a duration"),
-    (["--seed", "-1"], "must be a number"),
-    (["--fault", "reset"], "must be WHAT:PERCENT"),
-    (["--fault", "reset:101"], "must be WHAT:PERCENT"),
-    (["--fault", "reset:1.00001"], "must be WHAT:PERCENT"),
-    (["--fault", "rest:1"], "unknown setting 'rest'"),
-    (["--fault", "700:1"], "must be a status"),
-    (["--fault", "reset:60", "--fault", "close:41%"], "more than 100 %"),
-])
+@pytest.mark.parametrize(
+    "arguments, complaint",
+    [
+        (["--liste", "x"], "unknown option"),
+        (["--listen"], "its value is missing"),
+        (["--listen", "nowhere"], "must be an address and a port"),
+        (["--status", "99"], "must be a status"),
+        (["--delay", "20"], "must be a duration"),
+        (["--seed", "-1"], "must be a number"),
+        (["--fault", "reset"], "must be WHAT:PERCENT"),
+        (["--fault", "reset:101"], "must be WHAT:PERCENT"),
+        (["--fault", "reset:1.00001"], "must be WHAT:PERCENT"),
+        (["--fault", "rest:1"], "unknown setting 'rest'"),
+        (["--fault", "700:1"], "must be a status"),
+        (["--fault", "reset:60", "--fault", "close:41%"], "more than 100 %"),
+    ],
+)
 def test_wrong_arguments_are_refused(arguments, complaint):
     done = run(*arguments)
     assert done.returncode == 2
@@ -95,9 +102,17 @@ def test_bodies_are_counted_complete_and_cut(start_flaky):
     client.request("POST", "/echo", body=body, headers={"X-Operation-Id": "whole"})
     assert client.getresponse().read() == body
     with Wire(port) as wire:
-        wire.send("POST /echo HTTP/1.1\r\nHost: a\r\nX-Operation-Id: cut\r\nContent-Length: 9\r\n\r\nhalf")
-    assert counts(port, "whole") == {"operation": "whole", "calls": 1, "bodiesComplete": 1, "bodiesCut": 0,
-                                     "bodyBytes": len(body), "methods": {"POST": 1}}
+        wire.send(
+            "POST /echo HTTP/1.1\r\nHost: a\r\nX-Operation-Id: cut\r\nContent-Length: 9\r\n\r\nhalf"
+        )
+    assert counts(port, "whole") == {
+        "operation": "whole",
+        "calls": 1,
+        "bodiesComplete": 1,
+        "bodiesCut": 0,
+        "bodyBytes": len(body),
+        "methods": {"POST": 1},
+    }
     with Wire(port) as wire:
         assert wire.get("/_flaky/counts?operation=cut").status == 200
     assert counts(port, "cut")["bodiesCut"] == 1
@@ -105,8 +120,11 @@ def test_bodies_are_counted_complete_and_cut(start_flaky):
 
 def test_the_dice_of_one_seed_fall_the_same(start_flaky):
     def play():
-        _, port = start_flaky("--quiet", "--seed", "7", "--fault", "503:30", "--fault", "retry-after=2&status=429:20%")
+        _, port = start_flaky(
+            "--quiet", "--seed", "7", "--fault", "503:30", "--fault", "retry-after=2&status=429:20%"
+        )
         return [get(port, "/orders")[0] for _ in range(60)]
+
     first = play()
     assert first == play()
     assert set(first) == {200, 429, 503}
