@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#define CLIENT_SHARE 4                /* of the descriptors, the part that clients may hold */
 #define IDLE_FOR belay_span_ms(4000)  /* an idle connection waits so long for its last request */
 #define CUT_AFTER belay_span_ms(5000) /* past the longest deadline nothing is left to wait for */
 
@@ -88,6 +89,20 @@ static void raise_descriptor_limit(void)
     (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* A client's connection may need a second one to its target: when clients could take every
+ * descriptor, no request of theirs would go through, and the targets would be blamed for it. */
+static uint32_t connections_max(const struct conf *conf)
+{
+    struct rlimit limit;
+    uint32_t wanted = conf->connections_max;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur / CLIENT_SHARE >= wanted)
+        return wanted;
+    uint32_t possible = (uint32_t)(limit.rlim_cur / CLIENT_SHARE);
+    log_line("%u client connections at once instead of %u: the system gives %u descriptors",
+             possible, wanted, (unsigned)limit.rlim_cur);
+    return possible;
+}
+
 static uint32_t cores(void)
 {
     cpu_set_t set;
@@ -114,12 +129,13 @@ static bool open_sink(struct control *control, const struct conf *conf)
 
 static bool make_workers(struct control *control, const struct conf *conf)
 {
-    uint32_t share = (conf->connections_max + control->worker_count - 1) / control->worker_count;
+    uint32_t clients_max = connections_max(conf);
     control->workers = calloc(control->worker_count, sizeof *control->workers);
     for (uint32_t i = 0; control->workers && i < control->worker_count; i++) {
         struct control_worker *own = &control->workers[i];
         struct event_out *events = control->sink ? event_sink_out(control->sink, i) : NULL;
-        if (!worker_init(&own->worker, events, share)) return false;
+        if (!worker_init(&own->worker, events, clients_max, &control->connections_open))
+            return false;
         own->worker.drained = on_worker_drained;
         own->worker.owner = own;
         own->drained.run = count_drained;

@@ -30,6 +30,7 @@ struct control {
     struct event_sink *sink; /* NULL: no events */
     struct control_worker *workers;
     uint32_t worker_count, drained_count;
+    atomic_uint connections_open; /* of all workers */
     enum control_phase phase;
     struct rt_timer timer;
     bool cut; /* the end did not wait for everything */

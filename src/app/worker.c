@@ -139,7 +139,8 @@ static struct proxy_options options_of(const struct worker *worker, const struct
     return (struct proxy_options){.listener = index,
                                   .targets = plan->targets,
                                   .events = worker->events,
-                                  .connections_max = worker->connections_max};
+                                  .connections_max = worker->connections_max,
+                                  .connections_open = worker->connections_open};
 }
 
 static const char *open_listener(struct worker *worker, const struct worker_plan *plan,
@@ -315,10 +316,12 @@ void worker_count(struct worker *worker, struct counters *counters)
 
 /* ---- life ---- */
 
-bool worker_init(struct worker *worker, struct event_out *events, uint32_t connections_max)
+bool worker_init(struct worker *worker, struct event_out *events, uint32_t connections_max,
+                 atomic_uint *connections_open)
 {
     uint64_t seed;
-    *worker = (struct worker){.events = events, .connections_max = connections_max};
+    *worker = (struct worker){
+        .events = events, .connections_max = connections_max, .connections_open = connections_open};
     list_init(&worker->listeners);
     list_init(&worker->fresh);
     if (getrandom(&seed, sizeof seed, 0) != (ssize_t)sizeof seed) return false;

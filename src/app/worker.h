@@ -16,8 +16,9 @@ struct worker {
     struct rt *rt;
     struct event_out *events;
     uint32_t connections_max;
-    struct list listeners; /* those in service, and those that drain */
-    struct list fresh;     /* listening for a configuration that is not yet taken */
+    atomic_uint *connections_open; /* of all workers */
+    struct list listeners;         /* those in service, and those that drain */
+    struct list fresh;             /* listening for a configuration that is not yet taken */
     bool started, draining;
     /* From its thread, once, when the last listener is gone. */
     void (*drained)(struct worker *worker);
@@ -35,8 +36,8 @@ struct worker_plan {
 };
 
 /* False: no memory or descriptors. */
-bool worker_init(struct worker *worker, struct event_out *events, uint32_t connections_max)
-    __attribute__((warn_unused_result));
+bool worker_init(struct worker *worker, struct event_out *events, uint32_t connections_max,
+                 atomic_uint *connections_open) __attribute__((warn_unused_result));
 void worker_deinit(struct worker *worker); /* stopped, or never started */
 bool worker_start(struct worker *worker) __attribute__((warn_unused_result));
 /* Cancels what still runs, and ends the thread. */

@@ -221,6 +221,26 @@ static void on_drained(void *owner)
 
 /* ---- what serve calls ---- */
 
+static struct server_limits limits_of(const struct proxy *proxy,
+                                      const struct proxy_options *options)
+{
+    const struct conf *conf = proxy->setup->conf;
+    uint32_t connections_max = options->connections_max;
+    struct server_limits limits = {.http1 = http1_limits_default(),
+                                   .head_for = conf->head_timeout_for,
+                                   .idle_for = conf->client_idle_for,
+                                   .connections_max =
+                                       connections_max ? connections_max : conf->connections_max,
+                                   .connections_open = options->connections_open,
+                                   .backlog_bytes_max = BACKLOG_BYTES_MAX};
+    for (size_t i = 0; i < proxy->setup->listener->route_count; i++) {
+        struct belay_span silence_for =
+            proxy->setup->listener->routes[i].policy.silence_timeout_for;
+        limits.silence_for = belay_span_max(limits.silence_for, silence_for);
+    }
+    return limits;
+}
+
 static struct server *make_server(struct proxy *proxy, const struct proxy_options *options)
 {
     static const struct server_handler handler = {.request = on_request,
@@ -228,19 +248,7 @@ static struct server *make_server(struct proxy *proxy, const struct proxy_option
                                                   .writable = on_writable,
                                                   .gone = on_gone,
                                                   .bad_request = on_bad_request};
-    const struct conf *conf = proxy->setup->conf;
-    struct server_limits limits = {.http1 = http1_limits_default(),
-                                   .head_for = conf->head_timeout_for,
-                                   .idle_for = conf->client_idle_for,
-                                   .connections_max = options->connections_max
-                                                          ? options->connections_max
-                                                          : conf->connections_max,
-                                   .backlog_bytes_max = BACKLOG_BYTES_MAX};
-    for (size_t i = 0; i < proxy->setup->listener->route_count; i++) {
-        struct belay_span silence_for =
-            proxy->setup->listener->routes[i].policy.silence_timeout_for;
-        limits.silence_for = belay_span_max(limits.silence_for, silence_for);
-    }
+    struct server_limits limits = limits_of(proxy, options);
     return server_create(proxy->rt, &limits, &handler, proxy);
 }
 
@@ -268,6 +276,8 @@ bool proxy_configure(struct proxy *proxy, struct conf *conf, const struct proxy_
     struct setup *before = proxy->setup;
     proxy->setup = fresh;
     setup_release(before);
+    struct server_limits limits = limits_of(proxy, options);
+    server_set_limits(proxy->server, &limits);
     return true;
 }
 

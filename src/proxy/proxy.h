@@ -28,8 +28,9 @@ struct proxy_options {
     size_t listener; /* index into conf.listeners */
     /* One for each of conf.targets, in its order; the array is copied. */
     struct belay_target *const *targets;
-    struct event_out *events; /* NULL: no events */
-    uint32_t connections_max; /* of this worker; 0: conf.connections_max */
+    struct event_out *events;      /* NULL: no events */
+    uint32_t connections_max;      /* 0: conf.connections_max */
+    atomic_uint *connections_open; /* counted over all that share it; NULL: over this one alone */
 };
 
 struct proxy_stats {

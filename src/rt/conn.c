@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 struct rt_conn {
@@ -28,6 +29,8 @@ struct rt_conn {
 /* How long a closed connection whose peer may still be sending is kept, so that its input cannot
  * reset our answer. */
 #define LINGER_FOR belay_span_ms(2000)
+/* And what part of the descriptors they may hold together: the oldest goes first. */
+#define LINGER_SHARE 8
 
 static void on_poll(uv_poll_t *poll, int status, int events);
 static void on_linger_timer(struct rt_timer *timer);
@@ -227,6 +230,7 @@ static void on_closed(uv_handle_t *handle)
 static void conn_release(struct rt_conn *conn)
 {
     list_remove(&conn->node);
+    if (conn->lingering) conn->rt->lingering_count--;
     uv_close((uv_handle_t *)&conn->poll, on_closed);
     close(conn->fd);
     conn->fd = -1;
@@ -324,6 +328,8 @@ static void linger(struct rt_conn *conn)
     list_remove(&conn->node);
     conn_poll(conn, RT_READ);
     list_push_back(&rt->lingering, &conn->node);
+    if (++rt->lingering_count > rt->lingering_max)
+        conn_release(CONTAINER_OF(rt->lingering.next, struct rt_conn, node));
     if (!rt_timer_armed(&rt->linger_timer)) rt_timer_arm(rt, &rt->linger_timer, conn->linger_until);
 }
 
@@ -354,6 +360,9 @@ void rt_conn_close(struct rt_conn *conn, enum rt_close how)
 
 void conn_rt_init(struct rt *rt)
 {
+    struct rlimit descriptors;
+    bool known = getrlimit(RLIMIT_NOFILE, &descriptors) == 0;
+    rt->lingering_max = known ? (size_t)descriptors.rlim_cur / LINGER_SHARE : SIZE_MAX;
     list_init(&rt->changed);
     list_init(&rt->failing);
     list_init(&rt->lingering);

@@ -33,6 +33,7 @@ struct rt {
     struct list failing;   /* connections that failed inside rt_connect */
     struct list lingering; /* closed by their owners, the oldest first */
     struct rt_timer linger_timer;
+    size_t lingering_count, lingering_max;
     struct dns *dns; /* NULL until the first look-up of a name */
 };
 

@@ -65,6 +65,7 @@ void conn_close(struct conn *conn, enum rt_close how)
     conn->io = NULL;
     list_remove(&conn->node);
     conn->server->stats.connections--;
+    (void)atomic_fetch_sub(conn->server->open, 1);
     conn_queue(conn);
 }
 
@@ -407,6 +408,7 @@ void conn_accept(struct server *server, struct rt_conn *io)
     struct conn *conn = calloc(1, sizeof *conn);
     if (!conn) {
         server->stats.refused_full++;
+        (void)atomic_fetch_sub(server->open, 1);
         rt_conn_close(io, RT_CLOSE_ABORT);
         return;
     }

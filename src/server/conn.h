@@ -10,6 +10,7 @@
 struct server {
     struct rt *rt;
     struct server_limits limits;
+    atomic_uint *open, own_open; /* connections under connections_max */
     const struct server_handler *handler;
     void *owner;
     struct rt_listener *listener;

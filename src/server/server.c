@@ -27,6 +27,7 @@ struct server *server_create(struct rt *rt, const struct server_limits *limits,
     if (!server) return NULL;
     server->rt = rt;
     server->limits = *limits;
+    server->open = limits->connections_open ? limits->connections_open : &server->own_open;
     server->handler = handler;
     server->owner = owner;
     server->buffer_bytes = limits->http1.head_bytes_max + BODY_ROOM_BYTES;
@@ -44,10 +45,11 @@ static void on_accepted(void *owner, struct rt_conn *io)
         "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n"
         "Content-Length: 0\r\n\r\n";
     struct server *server = owner;
-    if (server->stats.connections < server->limits.connections_max) {
+    if (atomic_fetch_add(server->open, 1) < server->limits.connections_max) {
         conn_accept(server, io);
         return;
     }
+    (void)atomic_fetch_sub(server->open, 1);
     server->stats.refused_full++;
     struct belay_slice answer = belay_slice(full, sizeof full - 1);
     (void)rt_conn_write(io, &answer, 1); /* best effort: there is nobody to wait for the rest */
@@ -70,6 +72,11 @@ void server_stats(const struct server *server, struct server_stats *out)
 {
     *out = server->stats;
     if (server->listener) out->exhausted = rt_listener_exhausted(server->listener);
+}
+
+void server_set_limits(struct server *server, const struct server_limits *limits)
+{
+    server->limits = *limits;
 }
 
 void server_announce_drain(struct server *server)

@@ -19,6 +19,8 @@
 #include "http1/http1.h"
 #include "rt/rt.h"
 
+#include <stdatomic.h>
+
 struct server;
 struct server_exchange;
 
@@ -49,7 +51,9 @@ struct server_limits {
     /* Between bytes of a body that is being read, and of an answer not being taken. */
     struct belay_span silence_for;
     uint32_t connections_max;
-    size_t backlog_bytes_max; /* [64 KiB] high mark of an answer not yet taken by the client */
+    atomic_uint *connections_open; /* of all servers that share the maximum, on any thread; NULL:
+                                      only this one's count */
+    size_t backlog_bytes_max;      /* [64 KiB] high mark of an answer not yet taken by the client */
 };
 
 struct server_stats {
@@ -65,6 +69,9 @@ bool server_listen(struct server *server, const struct rt_addr *addr, const char
     __attribute__((warn_unused_result));
 void server_addr(const struct server *server, struct rt_addr *out);
 void server_stats(const struct server *server, struct server_stats *out);
+/* Other limits from now on, but for connections_open; a clock that runs keeps its end. The buffers
+ * stay as they are: http1 must be the same. */
+void server_set_limits(struct server *server, const struct server_limits *limits);
 /* Semantics 16. From now on answers say Connection: close. */
 void server_announce_drain(struct server *server);
 /* No new connections; what the kernel had accepted is served; idle ones are closed after

@@ -140,3 +140,23 @@ def test_the_clock_of_an_idle_connection_is_kept_during_a_drain(through):
         belay.signal(signal.SIGTERM)
         assert belay.process.wait(15) == 0
         assert time.monotonic() - began < 10
+
+
+def test_clients_that_take_every_descriptor_do_no_harm_to_a_target(start_origin, start_belay):
+    """Held connections over the limit are told so; those that are held get their answers."""
+    origin = start_origin()
+    few = ["sh", "-c", 'ulimit -n 64; exec "$0" "$@"']
+    belay = start_belay(configuration({"orders": (origin.port, {})}), prefix=few)
+    clients = [Wire(belay.port) for _ in range(100)]
+    for client in clients:
+        client.send("GET / HTTP/1.1\r\nHost: a\r\n")
+    for client in clients:
+        try:
+            client.send("\r\n")
+        except OSError:
+            pass  # answered 503 and closed already
+    statuses = [answer.status for answer in (client.answer() for client in clients) if answer]
+    for client in clients:
+        client.close()
+    assert set(statuses) == {200, 503}
+    assert statuses.count(200) == origin.calls() == 16

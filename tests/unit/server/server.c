@@ -57,6 +57,48 @@ static void connections_are_bounded(void **state)
     world_stop(&world);
 }
 
+static void connections_are_bounded_over_all_servers_that_share_the_count(void **state)
+{
+    (void)state;
+    atomic_uint open = 2; /* another server's */
+    struct world world = {.on_request = answer_ok};
+    world_start(&world);
+    struct server_limits limits = world.limits;
+    world_stop(&world);
+    struct world sharing = {.on_request = answer_ok, .limits = limits};
+    sharing.limits.connections_open = &open;
+    world_start(&sharing);
+    struct rt_conn *first = world_connect(&sharing), *second = world_connect(&sharing);
+    assert_false(first->closed);
+    assert_memory_equal(client_got(second), "HTTP/1.1 503 ", 13);
+    assert_int_equal(atomic_load(&open), 3);
+    client_send(first, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    world_settle(&sharing);
+    assert_true(first->closed);
+    assert_int_equal(atomic_load(&open), 2);
+    assert_false(world_connect(&sharing)->closed);
+    world_stop(&sharing);
+    assert_int_equal(atomic_load(&open), 2);
+}
+
+static void new_limits_count_from_the_next_clock_on(void **state)
+{
+    (void)state;
+    struct world world = {.on_request = answer_ok};
+    world_start(&world);
+    struct rt_conn *conn = world_request(&world, GET("/1"));
+    struct server_limits limits = world.limits;
+    limits.idle_for = belay_span_ms(100);
+    server_set_limits(world.server, &limits);
+    world_pass(&world, belay_span_ms(200));
+    assert_false(conn->closed);
+    client_send(conn, GET("/2"));
+    world_settle(&world);
+    world_pass(&world, belay_span_ms(100));
+    assert_true(conn->closed);
+    world_stop(&world);
+}
+
 static void an_idle_connection_is_small(void **state)
 {
     (void)state;
@@ -153,6 +195,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_address_that_cannot_be_had_is_told),
         cmocka_unit_test(connections_are_bounded),
+        cmocka_unit_test(connections_are_bounded_over_all_servers_that_share_the_count),
+        cmocka_unit_test(new_limits_count_from_the_next_clock_on),
         cmocka_unit_test(an_idle_connection_is_small),
         cmocka_unit_test(a_drain_serves_what_was_accepted),
         cmocka_unit_test(a_drain_closes_idle_connections_in_time),
