@@ -316,6 +316,7 @@ static void test_a_probe_that_vanished_blocks_nobody_after_its_lease(void **stat
     give_result(&breaker, lost, BELAY_HEALTH_BAD, 65003); /* too late to matter */
     belay_breaker_give(&breaker, lost);
     assert_int_equal(breaker.state, BELAY_BREAKER_HALF_OPEN);
+    assert_int_equal(ask(&breaker, 65004), BELAY_BREAKER_REFUSE); /* `next` is still out */
     give_result(&breaker, next, BELAY_HEALTH_GOOD, 65004);
     assert_int_equal(breaker.state, BELAY_BREAKER_CLOSED);
 }
