@@ -72,6 +72,26 @@ static void a_slow_reader_is_the_clients_fault(void **state)
     scene_deinit(&scene);
 }
 
+/* Sooner than the server's own clock for readers who take nothing. */
+static void a_slow_reader_at_the_deadline_is_the_clients_fault_too(void **state)
+{
+    (void)state;
+    static char large[600000];
+    struct scene scene;
+    scene_init(&scene, "deadline: 300ms, breaker: { consecutive: 1 }", NULL);
+    memset(large, 'x', sizeof large - 1);
+    memcpy(large, "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", 44);
+    PEER_SAYS(&scene.peer, {.bytes = large}, {.bytes = OK("ok", 2)});
+    struct scene_client *client = scene_connect(&scene);
+    client->deaf = true;
+    scene_send(client, GET("/"));
+    scene_pass(&scene, 1000);
+    assert_story(&scene, "1 cancelled/body stop answer_started\n= stop answer 200 attempts 1\n");
+    assert_string_equal(scene_value(&scene, 0, "elapsedMs"), "300");
+    assert_got(scene_ask(&scene, GET("/")), OK("ok", 2)); /* no failure of the target's */
+    scene_deinit(&scene);
+}
+
 static void back_pressure_reaches_the_origin(void **state)
 {
     (void)state;
@@ -131,6 +151,7 @@ int main(void)
         cmocka_unit_test(a_held_answer_still_on_its_way_is_streamed_when_given),
         cmocka_unit_test(a_dripping_body_is_cut_at_the_deadline),
         cmocka_unit_test(a_slow_reader_is_the_clients_fault),
+        cmocka_unit_test(a_slow_reader_at_the_deadline_is_the_clients_fault_too),
         cmocka_unit_test(back_pressure_reaches_the_origin),
         cmocka_unit_test(framing_towards_the_client),
     };
