@@ -158,8 +158,6 @@ bool http1_body_closed(const struct http1_body *body);
 /* ---- writing: into the caller's memory ---- */
 /* Each returns the bytes written, or 0 when they do not fit. Nothing is checked here: text from
  * outside has to have come through a parser above. */
-size_t http1_write_request_line(char *out, size_t room, struct belay_slice method,
-                                struct belay_slice target);
 /* "METHOD path?query HTTP/1.1", the method verbatim: how a parsed request goes on to its origin. */
 size_t http1_write_forward_line(char *out, size_t room, const struct http1_head *request);
 size_t http1_write_status_line(char *out, size_t room, int status, struct belay_slice reason);

@@ -22,18 +22,6 @@ static struct belay_slice decimal(uint64_t value, char out[DECIMAL_DIGITS_MAX])
     return belay_slice(out + at, DECIMAL_DIGITS_MAX - at);
 }
 
-size_t http1_write_request_line(char *out, size_t room, struct belay_slice method,
-                                struct belay_slice target)
-{
-    size_t length = method.length + 1 + target.length + sizeof " HTTP/1.1\r\n" - 1;
-    if (length > room) return 0;
-    char *at = put(out, method);
-    *at++ = ' ';
-    at = put(at, target);
-    PUT_LITERAL(at, " HTTP/1.1\r\n");
-    return length;
-}
-
 size_t http1_write_forward_line(char *out, size_t room, const struct http1_head *request)
 {
     size_t target = request->path.length + (request->has_query ? 1 + request->query.length : 0);
