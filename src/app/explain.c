@@ -214,7 +214,7 @@ static bool decide(const struct question *q, struct answer *answer)
     const struct belay_instant start = {BELAY_NS_PER_S};
     struct belay_policy policy = belay_policy_default();
     struct belay_operation op;
-    void *memory = aligned_alloc(64, (belay_target_size() + 63) / 64 * 64);
+    void *memory = malloc(belay_target_size());
     if (!memory) return false;
     struct belay_target *target = belay_target_init(memory, &policy, 1);
     belay_operation_init(&op, &policy, target, &q->traits, start,

@@ -30,13 +30,6 @@ struct act {
     enum finish finish;
 };
 
-static void act_play(struct act *act);
-
-static void on_timer(struct rt_timer *timer)
-{
-    act_play(CONTAINER_OF(timer, struct act, timer));
-}
-
 static void act_destroy(struct act *act)
 {
     rt_timer_disarm(act->flaky->rt, &act->timer);
@@ -289,6 +282,11 @@ static void act_play(struct act *act)
     } else {
         act_misbehave(act, fault);
     }
+}
+
+static void on_timer(struct rt_timer *timer)
+{
+    act_play(CONTAINER_OF(timer, struct act, timer));
 }
 
 /* The request is whole. */

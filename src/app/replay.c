@@ -40,7 +40,7 @@ static struct world *world_create(const struct replay_case *replay_case)
     struct world *world = calloc(1, sizeof *world);
     if (!world) return NULL;
     list_init(&world->node);
-    world->memory = aligned_alloc(64, (belay_target_size() + 63) / 64 * 64);
+    world->memory = malloc(belay_target_size());
     world->name = replay_case->target ? strdup(replay_case->target) : NULL;
     if (!world->memory || (replay_case->target && !world->name)) {
         free(world->memory);

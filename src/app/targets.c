@@ -43,6 +43,7 @@ static struct entry *make(struct targets *targets, const struct conf_target *con
     if (!entry) return NULL;
     list_push_front(&targets->kept, &entry->node);
     entry->name = strdup(conf_target->name);
+    /* On cache lines of its own, for all workers write to it. */
     entry->memory = aligned_alloc(64, (belay_target_size() + 63) / 64 * 64);
     if (!entry->name || !entry->memory) {
         entry_free(entry);

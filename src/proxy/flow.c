@@ -127,7 +127,33 @@ static void refused(struct flow *flow, const struct belay_admission *admission)
 
 /* ---- an attempt ---- */
 
-static void lost(struct flow *flow, const struct belay_outcome *outcome);
+static struct belay_verdict record(struct flow *flow, const struct belay_outcome *outcome)
+{
+    struct proxy *proxy = flow->proxy;
+    struct belay_verdict verdict =
+        belay_operation_record(&flow->op, outcome, rt_now(proxy->rt), rt_random(proxy->rt));
+    flow->recorded = true;
+    record_attempt(flow, outcome, &verdict);
+    return verdict;
+}
+
+/* The attempt came to an error, or to an end that the client did not wait for. */
+static void lost(struct flow *flow, const struct belay_outcome *outcome)
+{
+    if (flow->state == FLOW_STREAMING) {
+        if (!flow->recorded) (void)record(flow, outcome);
+        flow->proxy->stats.cut++;
+        flow_close(flow, server_abort);
+        return;
+    }
+    struct belay_verdict verdict = record(flow, outcome);
+    if (verdict.decision == BELAY_DECISION_RETRY) {
+        wait_until(flow, verdict.retry_at, false);
+        return;
+    }
+    struct problem problem = problem_of_error(verdict.decision, outcome);
+    answer_problem(flow, &problem);
+}
 
 static void attempt(struct flow *flow, const struct belay_admission *admission)
 {
@@ -167,34 +193,6 @@ void flow_ask(struct flow *flow)
     case BELAY_QUEUED: wait_until(flow, admission.at, true); break;
     case BELAY_REFUSED: refused(flow, &admission); break;
     }
-}
-
-static struct belay_verdict record(struct flow *flow, const struct belay_outcome *outcome)
-{
-    struct proxy *proxy = flow->proxy;
-    struct belay_verdict verdict =
-        belay_operation_record(&flow->op, outcome, rt_now(proxy->rt), rt_random(proxy->rt));
-    flow->recorded = true;
-    record_attempt(flow, outcome, &verdict);
-    return verdict;
-}
-
-/* The attempt came to an error, or to an end that the client did not wait for. */
-static void lost(struct flow *flow, const struct belay_outcome *outcome)
-{
-    if (flow->state == FLOW_STREAMING) {
-        if (!flow->recorded) (void)record(flow, outcome);
-        flow->proxy->stats.cut++;
-        flow_close(flow, server_abort);
-        return;
-    }
-    struct belay_verdict verdict = record(flow, outcome);
-    if (verdict.decision == BELAY_DECISION_RETRY) {
-        wait_until(flow, verdict.retry_at, false);
-        return;
-    }
-    struct problem problem = problem_of_error(verdict.decision, outcome);
-    answer_problem(flow, &problem);
 }
 
 static struct belay_outcome cut_short(const struct flow *flow, enum belay_error_class error)

@@ -14,6 +14,14 @@
 
 /* ---- snapshots in use ---- */
 
+static void add_totals(struct client_stats *sum, const struct client_stats *one)
+{
+    sum->connects += one->connects;
+    sum->reuses += one->reuses;
+    sum->stale += one->stale;
+    sum->discarded += one->discarded;
+}
+
 static void setup_destroy(struct setup *setup)
 {
     struct proxy *proxy = setup->proxy;
@@ -21,10 +29,7 @@ static void setup_destroy(struct setup *setup)
         if (!setup->clients[i]) continue;
         struct client_stats stats;
         client_stats(setup->clients[i], &stats);
-        proxy->stats.clients.connects += stats.connects;
-        proxy->stats.clients.reuses += stats.reuses;
-        proxy->stats.clients.stale += stats.stale;
-        proxy->stats.clients.discarded += stats.discarded;
+        add_totals(&proxy->stats.clients, &stats);
         client_destroy(setup->clients[i]);
     }
     rt_timer_disarm(proxy->rt, &setup->reaper);
@@ -301,10 +306,7 @@ void proxy_stats(const struct proxy *proxy, struct proxy_stats *out)
             if (!setup->clients[i]) continue;
             struct client_stats stats;
             client_stats(setup->clients[i], &stats);
-            out->clients.connects += stats.connects;
-            out->clients.reuses += stats.reuses;
-            out->clients.stale += stats.stale;
-            out->clients.discarded += stats.discarded;
+            add_totals(&out->clients, &stats);
             out->clients.open += stats.open;
             out->clients.idle += stats.idle;
         }

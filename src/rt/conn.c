@@ -33,7 +33,6 @@ struct rt_conn {
 #define LINGER_SHARE 8
 
 static void on_poll(uv_poll_t *poll, int status, int events);
-static void on_linger_timer(struct rt_timer *timer);
 
 /* ---- errors and addresses ---- */
 

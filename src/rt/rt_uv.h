@@ -24,8 +24,8 @@ struct rt {
     struct belay_wall wall;
     bool now_known, wall_known, wakeup_armed;
     uint64_t wakeup_at_ms; /* on libuv's clock, which is ours in whole milliseconds */
-    struct rt_hook *hooks, **hooks_end,
-        *hook_following; /* following: the next to run, while they run */
+    struct rt_hook *hooks, **hooks_end;
+    struct rt_hook *hook_following; /* the next to run, while they run */
     struct lock posts_lock;
     struct rt_post *posts, **posts_end;
 
@@ -38,8 +38,8 @@ struct rt {
 };
 
 /* conn.c */
-struct rt_conn *conn_accepted(struct rt *rt, int fd,
-                              const struct rt_addr *peer); /* NULL: no memory; fd is closed */
+/* NULL: no memory; fd is closed. */
+struct rt_conn *conn_accepted(struct rt *rt, int fd, const struct rt_addr *peer);
 void conn_rt_init(struct rt *rt);
 void conn_rt_deinit(struct rt *rt);
 void conn_fail_pending(struct rt *rt);
