@@ -17,7 +17,7 @@ void targets_init(struct targets *targets);
 void targets_deinit(struct targets *targets);
 /* Fills `out`, one for each of conf.targets: the one of that name, with all it has learnt, unless
  * what its operations share has changed; then, and for a new name, a fresh one. What is no longer
- * named is kept for operations that still run. False without memory. */
+ * named is kept for operations that still run, until the end. False without memory. */
 bool targets_of(struct targets *targets, const struct conf *conf, struct belay_target **out)
     __attribute__((warn_unused_result));
 

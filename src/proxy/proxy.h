@@ -7,9 +7,10 @@
  * wake an operation that waits for a bulkhead slot, which goes through rt_post.
  *
  * Guarantees (semantics 1 to 10, 16): one operation record for each request and for each input that
- * was none; the event of attempt n is handed over before attempt n + 1 starts; an answer is whole,
- * or the client sees that it was cut; at most `connections_max` operations at a time, each within
- * the limits of its route.
+ * was none, but for a request that found no memory, which is cut and counted as `overloaded`; the
+ * event of attempt n is handed over before attempt n + 1 starts; an answer is whole, or the client
+ * sees that it was cut; at most `connections_max` operations at a time, each within the limits of
+ * its route.
  */
 #ifndef PROXY_PROXY_H
 #define PROXY_PROXY_H
