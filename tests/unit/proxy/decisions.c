@@ -2,6 +2,10 @@
  * and a deadline. */
 #include "scene.h"
 
+#include "base/check.h"
+#include "client/conn.h"
+#include "proxy/flow.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -64,6 +68,34 @@ static void h67(void **state)
     }
 }
 
+/* A pooled connection that is dead before: the peek finds it, and nothing is lost or counted. */
+static void h67_dead_before(void **state)
+{
+    (void)state;
+    for (enum peer_then how = PEER_CLOSE; how <= PEER_RESET; how++) {
+        struct scene scene;
+        scene_init(&scene, "", NULL);
+        PEER_SAYS(&scene.peer, {.bytes = ANSWER});
+        scene_send(scene_connect(&scene), GET("/"));
+        scene_pass(&scene, 10);
+        struct client *client = scene.proxy->setup->clients[0];
+        struct client_conn *idle = CONTAINER_OF(client->idle.next, struct client_conn, node);
+        rt_conn_interest(idle->rt_conn, 0); /* the loop has not told yet what comes now */
+        scene_pass(&scene, 1);
+        peer_cut_all(&scene.peer, how);
+        scene_pass(&scene, 1);
+        assert_int_equal(scene_stats(&scene).clients.idle, 1);
+        struct scene_client *caller = scene_connect(&scene);
+        scene_send(caller, POST);
+        scene_pass(&scene, 100);
+        assert_got(caller, ANSWER);
+        assert_story(&scene, "1 200 return success\n= 200 answer 200 attempts 1\n"
+                             "1 200 return success\n= 200 answer 200 attempts 1 done\n");
+        assert_int_equal(scene.peer.requests, 2);
+        scene_deinit(&scene);
+    }
+}
+
 static void h70(void **state)
 {
     (void)state;
@@ -81,12 +113,31 @@ static void h70(void **state)
     }
 }
 
+/* Two hints are none, even when they agree. */
+static void h70_two_hints(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_init(&scene, "", NULL);
+    PEER_SAYS(&scene.peer,
+              {.bytes = "HTTP/1.1 503 No\r\nRetry-After: 1\r\nRetry-After: 1\r\n"
+                        "Content-Length: 0\r\n\r\n"},
+              {.bytes = ANSWER});
+    struct scene_client *client = scene_ask(&scene, GET("/"));
+    assert_got(client, ANSWER);
+    assert_int_equal(client->over_at_ms, 100);
+    assert_string_equal(scene_value(&scene, 0, "retryAfterMs"), "");
+    assert_string_equal(scene_value(&scene, 0, "waitSource"), "backoff");
+    scene_deinit(&scene);
+}
+
 static void h71(void **state)
 {
     (void)state;
     static const char *const rows[] = {"Retry-After: 3600",
                                        "Retry-After: Mon, 01 Jan 2024 01:00:00 GMT",
                                        "Retry-After: 2", "Retry-After: 99999999999999999999"};
+    static const char *const uncapped_ms[] = {"3600000", "3600000", "2000", "9223372036854775807"};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct scene scene;
         char answer[256];
@@ -98,6 +149,7 @@ static void h71(void **state)
         struct scene_client *client = scene_ask(&scene, GET("/"));
         assert_got(client, answer);
         assert_int_equal(client->over_at_ms, 0);
+        assert_string_equal(scene_value(&scene, 0, "retryAfterMs"), uncapped_ms[i]);
         assert_story(
             &scene, "1 503 deadline_exceeded no_time\n= deadline_exceeded answer 503 attempts 1\n");
         scene_deinit(&scene);
@@ -304,7 +356,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(h66, "H66 a stale connection costs one fresh try"),
         ROW(h67, "H67 a stale connection with a POST: outcome unknown"),
+        ROW(h67_dead_before, "H67 a connection found dead before the POST is no attempt"),
         ROW(h70, "H70 Retry-After is waited for"),
+        ROW(h70_two_hints, "H70 two Retry-After fields are none"),
         ROW(h71, "H71 a Retry-After past the deadline ends at once with the answer"),
         ROW(h73, "H73 retries stay within the budget"),
         ROW(h75, "H75 a deadline that is over is answered without a call"),
