@@ -12,7 +12,7 @@ static struct belay_instant conn_due_at(const struct conn *conn)
     const struct server_exchange *exchange = conn->exchange;
     switch (conn->state) {
     case CONN_IDLE: return belay_instant_add(conn->since, limits->idle_for);
-    case CONN_HEAD: return belay_instant_add(exchange->began_at, limits->head_for);
+    case CONN_HEAD: return belay_instant_add(conn->since, limits->head_for);
     case CONN_BODY:
         if (conn->blocked || !exchange->paused)
             return belay_instant_add(conn->since, limits->silence_for);
@@ -124,6 +124,7 @@ static void conn_finish(struct conn *conn)
     } else if (rest > 0) {
         exchange_next(exchange);
         conn->state = CONN_HEAD;
+        conn->since = rt_now(conn->server->rt); /* while it waited, it was not the client's turn */
     } else {
         exchange_give_back(conn);
         conn->state = CONN_IDLE;
@@ -314,7 +315,7 @@ static void conn_read(struct conn *conn)
         if (conn->state == CONN_IDLE) {
             conn_leave_idle(conn);
             conn->state = CONN_HEAD;
-            exchange->began_at = exchange->read_at;
+            exchange->began_at = conn->since = exchange->read_at;
         }
         if (conn->state == CONN_BODY) conn->since = exchange->read_at;
         exchange->filled += io.count;

@@ -44,7 +44,7 @@ struct conn {
      * touches it. */
     struct rt_timer timer;
     struct belay_instant due_at;
-    struct belay_instant since; /* IDLE: entered; else the latest byte that moved */
+    struct belay_instant since; /* IDLE, HEAD: entered; else the latest byte that moved */
     uint64_t requests;
     enum conn_state state;
     uint8_t interest;

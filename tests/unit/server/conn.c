@@ -177,6 +177,33 @@ static void a_pipelined_request_begins_when_it_came(void **state)
     world_stop(&world);
 }
 
+/* The end of its head may be in the kernel still: reading had stopped, or it comes just now. */
+static void a_pipelined_head_has_its_time_after_the_answer_before(void **state)
+{
+    (void)state;
+    struct world world = {0};
+    world_start(&world);
+    struct rt_conn *conn = world_request(&world, GET("/1") "GET /2 HTTP/1.1\r\nHost");
+    world_pass(&world, belay_span_ms(1500)); /* a head may take 1 s */
+    answer_ok(&world);
+    world_settle(&world);
+    assert_false(conn->closed);
+    world_pass(&world, belay_span_ms(900));
+    client_send(conn, ": a\r\n\r\n");
+    world_settle(&world);
+    assert_story(&world, "GET /1\nGET /2\n");
+    answer_ok(&world);
+    world_settle(&world);
+    client_send(conn, "GET");
+    world_settle(&world);
+    world_pass(&world, belay_span_ms(900));
+    client_send(conn, " /3");
+    world_settle(&world);
+    world_pass(&world, belay_span_ms(100)); /* a byte now and then gives no more time */
+    assert_non_null(strstr(client_got(conn), "HTTP/1.1 408 "));
+    world_stop(&world);
+}
+
 static void body_pieces_are_not_copied_and_the_head_stays(void **state)
 {
     (void)state;
@@ -547,6 +574,7 @@ int main(void)
          .test_func = pipelined_requests_wait_for_the_answer_before},
         cmocka_unit_test(pipelined_bytes_are_bounded),
         cmocka_unit_test(a_pipelined_request_begins_when_it_came),
+        cmocka_unit_test(a_pipelined_head_has_its_time_after_the_answer_before),
         cmocka_unit_test(body_pieces_are_not_copied_and_the_head_stays),
         cmocka_unit_test(a_paused_body_is_bounded_and_no_clock_runs),
         cmocka_unit_test(the_end_may_come_while_a_body_is_paused),
