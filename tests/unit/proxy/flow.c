@@ -33,6 +33,10 @@ static void two_failures_then_success(void **state)
                      1); /* the answers that were not wanted were read to their end */
     assert_story(&scene, "1 503 retry backoff 100\n2 503 retry backoff 100\n3 200 return success\n"
                          "= 200 answer 200 attempts 3\n");
+    /* The origin can tell the attempts apart by what the events call them. */
+    assert_true(scene_saw(&scene, "/attempt-1\r\nX-Request-Attempt: 1\r\n"));
+    assert_true(scene_saw(&scene, "/attempt-2\r\nX-Request-Attempt: 2\r\n"));
+    assert_true(scene_saw(&scene, "/attempt-3\r\nX-Request-Attempt: 3\r\n"));
     scene_deinit(&scene);
 }
 
