@@ -121,7 +121,8 @@ static void draw_wait(struct belay_operation *op, const struct belay_outcome *ou
                       struct belay_retry_facts *facts, uint64_t luck)
 {
     const struct belay_backoff_config *config = &op->policy->backoff;
-    if (facts->stale_repeat) return;
+    facts->wait_source = BELAY_WAIT_BACKOFF;
+    if (facts->stale_repeat) return; /* no wait */
     if (outcome->has_retry_after) {
         struct belay_span spare =
             belay_span_ns(belay_ns_sub(facts->remaining.ns, facts->reserve.ns));
@@ -131,7 +132,6 @@ static void draw_wait(struct belay_operation *op, const struct belay_outcome *ou
         return;
     }
     facts->wait = belay_backoff_decide(config, op->counted_attempts, op->previous_wait, luck);
-    facts->wait_source = BELAY_WAIT_BACKOFF;
     op->previous_wait = facts->wait;
 }
 

@@ -24,6 +24,7 @@ static void test_a_stale_get_goes_again_at_once_on_a_fresh_connection(void **sta
     struct belay_verdict verdict = record(&op, stale(BELAY_ERROR_CLOSED), 1);
     decided(verdict, BELAY_DECISION_RETRY, BELAY_REASON_STALE_CONNECTION);
     assert_int_equal(verdict.wait.ns, 0);
+    assert_int_equal(verdict.wait_source, BELAY_WAIT_BACKOFF);
     assert_int_equal(verdict.retry_at.ns, at(1).ns);
     admission = belay_operation_admit(&op, at(1));
     assert_int_equal(admission.kind, BELAY_ADMITTED);
