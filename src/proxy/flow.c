@@ -125,6 +125,24 @@ static void refused(struct flow *flow, const struct belay_admission *admission)
     answer_problem(flow, &problem);
 }
 
+/* No more attempts for a client that has shut its side: most likely it has left. What there is, it
+ * is given. */
+static void give_up(struct flow *flow)
+{
+    static const struct belay_admission cancelled = {.kind = BELAY_REFUSED,
+                                                     .terminal = BELAY_TERMINAL_CANCELLED};
+    belay_operation_cancel(&flow->op, now_of(flow));
+    refused(flow, &cancelled);
+}
+
+static void wait_to_repeat(struct flow *flow, struct belay_instant at)
+{
+    if (flow->half_closed)
+        give_up(flow);
+    else
+        wait_until(flow, at, false);
+}
+
 /* ---- an attempt ---- */
 
 static struct belay_verdict record(struct flow *flow, const struct belay_outcome *outcome)
@@ -137,10 +155,22 @@ static struct belay_verdict record(struct flow *flow, const struct belay_outcome
     return verdict;
 }
 
-/* The attempt came to an error, or to an end that the client did not wait for. */
-static void lost(struct flow *flow, const struct belay_outcome *outcome)
+/* The answer turned out to be malformed before any of it had left: as if it had never begun. */
+static bool take_back(struct flow *flow, struct belay_outcome *outcome)
 {
-    if (flow->state == FLOW_STREAMING) {
+    bool malformed =
+        outcome->error == BELAY_ERROR_PROTOCOL || outcome->error == BELAY_ERROR_TOO_LARGE;
+    if (!malformed || flow->recorded || !server_answer_withdraw(flow->exchange)) return false;
+    flow->state = FLOW_CALLING;
+    flow->answer = 0;
+    outcome->answer_started = flow->paused = false;
+    return true;
+}
+
+/* The attempt came to an error, or to an end that the client did not wait for. */
+static void lost(struct flow *flow, struct belay_outcome *outcome)
+{
+    if (flow->state == FLOW_STREAMING && !take_back(flow, outcome)) {
         if (!flow->recorded) (void)record(flow, outcome);
         flow->proxy->stats.cut++;
         flow_close(flow, server_abort);
@@ -148,7 +178,7 @@ static void lost(struct flow *flow, const struct belay_outcome *outcome)
     }
     struct belay_verdict verdict = record(flow, outcome);
     if (verdict.decision == BELAY_DECISION_RETRY) {
-        wait_until(flow, verdict.retry_at, false);
+        wait_to_repeat(flow, verdict.retry_at);
         return;
     }
     struct problem problem = problem_of_error(verdict.decision, outcome);
@@ -266,7 +296,7 @@ static void on_head(struct client_call *call, const struct http1_head *head)
         struct belay_verdict verdict = record(flow, outcome);
         if (verdict.decision == BELAY_DECISION_RETRY) {
             answer_hold(flow, head);
-            wait_until(flow, verdict.retry_at, false);
+            wait_to_repeat(flow, verdict.retry_at);
             return;
         }
     }
@@ -341,6 +371,13 @@ void flow_writable(struct flow *flow)
 {
     flow->paused = false;
     if (flow->call_runs) client_call_resume(&flow->call);
+}
+
+void flow_half_closed(struct flow *flow)
+{
+    bool between_attempts = flow->state == FLOW_ASKING && flow->op.attempts > 0;
+    flow->half_closed = true;
+    if (between_attempts) give_up(flow);
 }
 
 void flow_gone(struct flow *flow, int status)

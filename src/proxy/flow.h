@@ -81,6 +81,7 @@ struct flow {
     atomic_bool posted;
 
     bool has_op;
+    bool half_closed;             /* the client has shut its side */
     bool queued;                  /* ASKING: for a slot, so that a wake means something */
     bool paused;                  /* the client does not take the answer as fast as it comes */
     enum belay_terminal terminal; /* how it ended without having become an operation of a target */
@@ -136,7 +137,8 @@ void flow_begin(struct proxy *proxy, struct server_exchange *exchange);
 /* The client left (0), or its body was answered with this status. */
 void flow_gone(struct flow *flow, int status);
 void flow_writable(struct flow *flow);
-void flow_ask(struct flow *flow); /* the gates, and the attempt when they let it through */
+void flow_half_closed(struct flow *flow); /* the client sends no more */
+void flow_ask(struct flow *flow);         /* the gates, and the attempt when they let it through */
 /* Its record; then `how`, or NULL when the exchange is over. */
 void flow_close(struct flow *flow, void (*how)(struct server_exchange *));
 void flow_on_timer(struct rt_timer *timer);

@@ -136,6 +136,7 @@ struct flow *proxy_take_flow(struct proxy *proxy)
     flow->setup->users++;
     flow->route = NULL;
     flow->state = FLOW_COLLECTING;
+    flow->half_closed = false;
     flow->has_op = flow->queued = flow->paused = flow->call_runs = flow->recorded = false;
     flow->terminal = BELAY_TERMINAL_BAD_REQUEST;
     flow->answer = 0;
@@ -203,6 +204,13 @@ static void on_writable(void *owner, struct server_exchange *exchange)
     if (flow) flow_writable(flow);
 }
 
+static void on_half_closed(void *owner, struct server_exchange *exchange)
+{
+    (void)owner;
+    struct flow *flow = server_user(exchange);
+    if (flow) flow_half_closed(flow);
+}
+
 static void on_gone(void *owner, struct server_exchange *exchange, const struct http1_error *error)
 {
     (void)owner;
@@ -252,6 +260,7 @@ static struct server *make_server(struct proxy *proxy, const struct proxy_option
                                                   .body = on_body,
                                                   .writable = on_writable,
                                                   .gone = on_gone,
+                                                  .half_closed = on_half_closed,
                                                   .bad_request = on_bad_request};
     struct server_limits limits = limits_of(proxy, options);
     return server_create(proxy->rt, &limits, &handler, proxy);

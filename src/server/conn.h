@@ -66,8 +66,10 @@ struct server_exchange {
     struct http1_body body;
     uint64_t body_bytes; /* content given to the handler */
     /* the answer */
-    struct buf out; /* not yet accepted by the socket */
-    uint64_t left;  /* of a declared length */
+    struct buf out;          /* not yet accepted by the socket */
+    uint64_t left;           /* of a declared length */
+    uint64_t written_before; /* by the connection, when the answer began; */
+    size_t out_before;       /* and what was waiting then */
     int status;
     enum http1_framing framing;
     bool paused, expects; /* a 100 is owed when the handler wants the body */

@@ -195,6 +195,8 @@ void server_answer_begin(struct server_exchange *exchange, int status, struct be
 {
     CHECK(!exchange->started && !exchange->ended && exchange->status == 0);
     exchange->status = status;
+    exchange->written_before = rt_conn_written(exchange->conn->io);
+    exchange->out_before = buf_length(&exchange->out);
     size_t room;
     char *out = exchange_room(exchange, HEAD_HINT_BYTES + reason.length, &room);
     if (!out) return;
@@ -355,6 +357,19 @@ void server_answer_end(struct server_exchange *exchange)
     } else {
         conn_advance(conn); /* calls no handler */
     }
+}
+
+bool server_answer_withdraw(struct server_exchange *exchange)
+{
+    struct conn *conn = exchange->conn;
+    if (!exchange->started || exchange->ended || exchange->raw || conn->broken ||
+        rt_conn_written(conn->io) != exchange->written_before)
+        return false;
+    exchange->out.end = exchange->out.start + exchange->out_before;
+    exchange->status = 0;
+    exchange->left = 0;
+    exchange->started = exchange->muted = exchange->has_date = exchange->wants_writable = false;
+    return true;
 }
 
 void server_abort(struct server_exchange *exchange)

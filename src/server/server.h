@@ -104,6 +104,9 @@ void server_answer_start(struct server_exchange *exchange, enum http1_framing fr
  * gives a short body in one piece need not look. */
 bool server_answer_body(struct server_exchange *exchange, struct belay_slice piece);
 void server_answer_end(struct server_exchange *exchange);
+/* Takes back an answer of which no byte has left yet, so that another can begin. False, and nothing
+ * happens, when it is too late. */
+bool server_answer_withdraw(struct server_exchange *exchange) __attribute__((warn_unused_result));
 /* Cut the connection with a reset, so that the client sees the loss. Also before any answer. */
 void server_abort(struct server_exchange *exchange);
 /* server_answer_start was called. */

@@ -144,6 +144,20 @@ static void framing_towards_the_client(void **state)
     }
 }
 
+static void a_malformed_answer_is_told_as_long_as_nothing_left(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_init(&scene, "", NULL);
+    PEER_SAYS(&scene.peer,
+              {.bytes = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\nzz\r\n"});
+    struct scene_client *client = scene_ask(&scene, GET("/"));
+    assert_problem(client, 502, "protocol", "http_protocol_error");
+    assert_int_equal(scene.peer.requests, 1);
+    assert_story(&scene, "1 protocol/body stop not_repeatable\n= stop answer 502 attempts 1\n");
+    scene_deinit(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -154,6 +168,7 @@ int main(void)
         cmocka_unit_test(a_slow_reader_at_the_deadline_is_the_clients_fault_too),
         cmocka_unit_test(back_pressure_reaches_the_origin),
         cmocka_unit_test(framing_towards_the_client),
+        cmocka_unit_test(a_malformed_answer_is_told_as_long_as_nothing_left),
     };
     return cmocka_run_group_tests_name("proxy/answer", tests, NULL, NULL);
 }

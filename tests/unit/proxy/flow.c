@@ -387,6 +387,43 @@ static void a_client_that_leaves(void **state)
     }
 }
 
+static void a_client_that_shuts_its_side_gets_no_more_attempts(void **state)
+{
+    (void)state;
+    /* in the wait between two attempts, and while the first attempt runs */
+    static const int64_t shuts_at_ms[] = {50, 5};
+    for (size_t i = 0; i < 2; i++) {
+        struct scene scene;
+        scene_init(&scene, "", NULL);
+        PEER_SAYS(&scene.peer, {.bytes = FAIL(503), .after_ms = 10}, {.bytes = OK("ok", 2)});
+        struct scene_client *client = scene_connect(&scene);
+        scene_send(client, GET("/"));
+        scene_pass(&scene, shuts_at_ms[i]);
+        rt_conn_shutdown_write(client->conn);
+        scene_pass(&scene, 60000);
+        assert_memory_equal(scene_got(client), "HTTP/1.1 503 No\r\n", 17);
+        assert_int_equal(scene.peer.requests, 1);
+        assert_story(&scene, "1 503 retry backoff 100\n= cancelled answer 503 attempts 1\n");
+        scene_deinit(&scene);
+    }
+}
+
+static void a_client_that_shut_its_side_still_gets_its_answer(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_init(&scene, "", NULL);
+    PEER_SAYS(&scene.peer, {.bytes = OK("ok", 2), .after_ms = 10});
+    struct scene_client *client = scene_connect(&scene);
+    scene_send(client, GET("/"));
+    scene_pass(&scene, 5);
+    rt_conn_shutdown_write(client->conn);
+    scene_pass(&scene, 60000);
+    assert_memory_equal(scene_got(client), "HTTP/1.1 200 OK\r\n", 17);
+    assert_story(&scene, "1 200 return success\n= 200 answer 200 attempts 1\n");
+    scene_deinit(&scene);
+}
+
 static void an_upload_that_breaks_its_framing(void **state)
 {
     (void)state;
@@ -488,6 +525,8 @@ int main(void)
         cmocka_unit_test(the_recipients_own_limits_slow_us_down),
         cmocka_unit_test(an_attempt_has_a_clock_of_its_own),
         cmocka_unit_test(a_client_that_leaves),
+        cmocka_unit_test(a_client_that_shuts_its_side_gets_no_more_attempts),
+        cmocka_unit_test(a_client_that_shut_its_side_still_gets_its_answer),
         cmocka_unit_test(an_upload_that_breaks_its_framing),
         cmocka_unit_test(a_new_snapshot_is_for_new_requests),
         cmocka_unit_test(draining_serves_what_was_accepted),

@@ -100,8 +100,14 @@ struct rt_io rt_conn_write(struct rt_conn *conn, const struct belay_slice *piece
         taken += some;
         if (conn->write_room != SIZE_MAX) conn->write_room -= some;
     }
+    conn->written += taken;
     return taken > 0 ? (struct rt_io){.kind = RT_IO_OK, .count = taken}
                      : (struct rt_io){.kind = RT_IO_AGAIN};
+}
+
+uint64_t rt_conn_written(const struct rt_conn *conn)
+{
+    return conn->written;
 }
 
 void rt_conn_interest(struct rt_conn *conn, unsigned interest)

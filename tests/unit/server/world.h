@@ -26,6 +26,7 @@ struct rt_conn { /* the server's end; the test plays the client */
     struct rt *rt;
     const struct rt_conn_events *events;
     void *owner;
+    uint64_t written;
     struct buf in, out; /* sent by the client and not read; written by the server */
     bool in_end, in_reset;
     bool closed, aborted;
