@@ -195,6 +195,9 @@ static void release(struct control *control)
 {
     for (uint32_t i = 0; control->workers && i < control->worker_count; i++) {
         worker_stop(&control->workers[i].worker);
+    }
+    /* Only now: a worker that runs may wake what waits in another. */
+    for (uint32_t i = 0; control->workers && i < control->worker_count; i++) {
         worker_deinit(&control->workers[i].worker);
     }
     free(control->workers);

@@ -16,8 +16,7 @@ struct listener {
     struct conf_address listen; /* as it was configured; the host is its own copy */
     size_t index;               /* in the configuration that is followed, or prepared */
     bool kept, draining;
-    bool gone;   /* the configuration that is followed does not have it any more */
-    bool ending; /* `end` is on its way, and will free it */
+    bool gone; /* the configuration that is followed does not have it any more */
     struct rt_post end;
 };
 
@@ -76,14 +75,6 @@ static void destroy_all(struct list *listeners)
     while (!list_empty(listeners)) listener_destroy(listener_of(listeners->next));
 }
 
-static void destroy_those_in_use(struct list *listeners)
-{
-    for (struct list *node = listeners->next, *next; node != listeners; node = next) {
-        next = node->next;
-        if (!listener_of(node)->ending) listener_destroy(listener_of(node));
-    }
-}
-
 static void tell_when_drained(struct worker *worker)
 {
     if (worker->draining && list_empty(&worker->listeners)) worker->drained(worker);
@@ -102,7 +93,6 @@ static void on_drained(void *owner)
 {
     struct listener *listener = owner;
     listener->end.run = end_listener;
-    listener->ending = true;
     rt_post(listener->worker->rt, &listener->end);
 }
 
@@ -348,8 +338,6 @@ bool worker_start(struct worker *worker)
 static void stop(struct worker *worker, void *argument)
 {
     (void)argument;
-    destroy_all(&worker->fresh);
-    destroy_those_in_use(&worker->listeners);
     rt_stop(worker->rt);
 }
 
@@ -361,6 +349,7 @@ void worker_stop(struct worker *worker)
     worker->started = false;
 }
 
+/* Not in the loop: a wake for what is destroyed may still wait there. */
 void worker_deinit(struct worker *worker)
 {
     if (!worker->rt) return;

@@ -38,9 +38,10 @@ struct worker_plan {
 /* False: no memory or descriptors. */
 bool worker_init(struct worker *worker, struct event_out *events, uint32_t connections_max,
                  atomic_uint *connections_open) __attribute__((warn_unused_result));
-void worker_deinit(struct worker *worker); /* stopped, or never started */
+/* Stopped, or never started; so is every other that shares targets. Cancels what still runs. */
+void worker_deinit(struct worker *worker);
 bool worker_start(struct worker *worker) __attribute__((warn_unused_result));
-/* Cancels what still runs, and ends the thread. */
+/* Ends the thread. */
 void worker_stop(struct worker *worker);
 
 /* A new configuration in two steps. First: listen where it is new. False, with *error, when that

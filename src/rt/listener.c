@@ -187,6 +187,24 @@ uint64_t rt_listener_exhausted(const struct rt_listener *listener)
 
 enum taken { TAKEN_ONE, TAKEN_NONE, TAKEN_EXHAUSTED };
 
+/* What accept(2) passes on of a connection that failed while it waited. Any other error may come
+ * again at once, so the listener rests. */
+static bool died_in_queue(int error)
+{
+    switch (error) {
+    case ECONNABORTED:
+    case EINTR:
+    case EPROTO:
+    case ENETDOWN:
+    case ENETUNREACH:
+    case ENOPROTOOPT:
+    case EHOSTDOWN:
+    case EHOSTUNREACH:
+    case ENONET: return true;
+    default: return false;
+    }
+}
+
 /* Takes one connection from the kernel's queue and hands it over. */
 static enum taken take_one(struct rt_listener *listener)
 {
@@ -196,8 +214,7 @@ static enum taken take_one(struct rt_listener *listener)
         accept4(listener->fd, (struct sockaddr *)&from, &from_length, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) {
         if (errno == EAGAIN) return TAKEN_NONE;
-        bool exhausted = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
-        return exhausted ? TAKEN_EXHAUSTED : TAKEN_ONE; /* else: it died in the queue */
+        return died_in_queue(errno) ? TAKEN_ONE : TAKEN_EXHAUSTED;
     }
     struct rt_addr peer;
     addr_from_sockaddr(&from, &peer);

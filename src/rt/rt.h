@@ -142,8 +142,8 @@ struct rt_resolve *rt_resolve(struct rt *rt, struct belay_slice host, uint16_t p
 void rt_resolve_cancel(struct rt_resolve *resolve);
 
 /* ---- the loop ---- */
-/* Work handed to this worker by any thread: the only entry. The node is the caller's until `run` is
- * called. */
+/* Work handed to this worker by any thread: the only entry. The node is rt's until `run` is
+ * called, or until the loop has ended for good: it is not touched after that. */
 struct rt_post {
     struct rt_post *next; /* private */
     void (*run)(struct rt_post *post);

@@ -104,13 +104,14 @@ void rt_hook_remove(struct rt *rt, struct rt_hook *hook)
     if (rt->hooks_end == &hook->next) rt->hooks_end = link;
 }
 
+/* A post that waits is never touched by a later one: once the loop has ended for good its owner may
+ * free it. */
 void rt_post(struct rt *rt, struct rt_post *post)
 {
-    post->next = NULL;
     lock_take(&rt->posts_lock);
     bool wake = rt->posts == NULL;
-    *rt->posts_end = post;
-    rt->posts_end = &post->next;
+    post->next = rt->posts;
+    rt->posts = post;
     lock_give(&rt->posts_lock);
     if (wake) (void)uv_async_send(&rt->posted);
 }
@@ -119,10 +120,15 @@ static void on_posted(uv_async_t *async)
 {
     struct rt *rt = async->data;
     lock_take(&rt->posts_lock);
-    struct rt_post *post = rt->posts;
+    struct rt_post *newest = rt->posts, *post = NULL;
     rt->posts = NULL;
-    rt->posts_end = &rt->posts;
     lock_give(&rt->posts_lock);
+    while (newest) { /* turned round: the oldest runs first */
+        struct rt_post *older = newest->next;
+        newest->next = post;
+        post = newest;
+        newest = older;
+    }
     while (post) {
         struct rt_post *next = post->next; /* `run` may free its node or post it again */
         post->run(post);
@@ -150,7 +156,6 @@ struct rt *rt_create(uint64_t seed)
     timers_init(&rt->timers);
     rng_seed(&rt->rng, seed);
     lock_init(&rt->posts_lock);
-    rt->posts_end = &rt->posts;
     rt->hooks_end = &rt->hooks;
     conn_rt_init(rt);
     return rt;

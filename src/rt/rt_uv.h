@@ -27,7 +27,7 @@ struct rt {
     struct rt_hook *hooks, **hooks_end;
     struct rt_hook *hook_following; /* the next to run, while they run */
     struct lock posts_lock;
-    struct rt_post *posts, **posts_end;
+    struct rt_post *posts; /* the newest first */
 
     struct list changed;   /* connections whose interest differs from what the kernel was told */
     struct list failing;   /* connections that failed inside rt_connect */

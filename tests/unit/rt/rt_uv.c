@@ -249,6 +249,20 @@ static void luck_comes_from_the_seed(void **state)
     rt_destroy(c);
 }
 
+static void a_waiting_post_is_not_touched_by_a_later_one(void **state)
+{
+    (void)state;
+    struct rt *rt = rt_create(1);
+    assert_non_null(rt);
+    struct rt_post gone = {.run = NULL}, later = {.run = NULL};
+    rt_post(rt, &gone);
+    memset(&gone, 0xa5, sizeof gone); /* as memory that its owner has freed */
+    struct rt_post before = gone;
+    rt_post(rt, &later);
+    assert_memory_equal(&gone, &before, sizeof gone);
+    rt_destroy(rt);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -256,6 +270,7 @@ int main(void)
         cmocka_unit_test(an_earlier_timer_moves_the_wakeup),
         cmocka_unit_test(the_clock_stands_still_within_a_turn_and_moves_between),
         cmocka_unit_test(posts_of_threads_all_come_in_each_ones_order),
+        cmocka_unit_test(a_waiting_post_is_not_touched_by_a_later_one),
         cmocka_unit_test(a_hook_runs_after_the_turns_timers),
         cmocka_unit_test(a_hook_may_remove_itself_and_the_next),
         cmocka_unit_test(luck_comes_from_the_seed),
