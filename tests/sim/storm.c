@@ -228,8 +228,8 @@ static void draw_request(struct world *world, struct caller_request *request, si
         "GET /garbage HTTP/2.0\r\nHost: a\r\n\r\n",
         "GET  /garbage HTTP/1.1\r\nHost: a\r\n\r\n",
         "GET /garbage HTTP/1.1\r\nHost : a\r\n\r\n",
-        "POST /garbage HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: "
-        "chunked\r\n\r\n0\r\n\r\n",
+        ("POST /garbage HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n"
+         "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
         "POST /garbage HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
         "POST /garbage HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n",
         "\x16\x03\x01\x02\x00\x01/garbage\r\n\r\n",
