@@ -175,10 +175,9 @@ static void on_clock(struct rt_timer *timer)
 static void connect_to(struct client_conn *conn)
 {
     struct client *client = conn->client;
-    enum belay_error_class error = BELAY_ERROR_REFUSED;
     conn->state = CONN_CONNECTING;
     conn->rt_conn = rt_connect(client->rt, &client->resolved.addrs[conn->address],
-                               &client_conn_events, conn, &error);
+                               &client_conn_events, conn, &conn->connect_error);
     if (conn->rt_conn) {
         client->stats.open++;
         client->stats.connects++;
@@ -285,13 +284,13 @@ static void on_soon(struct rt_timer *timer)
     struct client_call *call = CONTAINER_OF(timer, struct client_call, soon);
     struct client_conn *conn = call->conn;
     if (!conn) {
-        struct client_failure failure = {.error = BELAY_ERROR_REFUSED,
+        struct client_failure failure = {.error = BELAY_ERROR_CANCELLED,
                                          .phase = BELAY_PHASE_CONNECT};
         call->events->failed(call, &failure);
     } else if (conn->state == CONN_RESOLVING && !conn->resolve) {
-        client_conn_fail(conn, BELAY_ERROR_DNS);
+        client_conn_fail(conn, BELAY_ERROR_CANCELLED);
     } else if (conn->state == CONN_CONNECTING && !conn->rt_conn) {
-        client_conn_next_address(conn, BELAY_ERROR_REFUSED);
+        client_conn_next_address(conn, conn->connect_error);
     } else if (conn->state == CONN_BUSY) {
         client_conn_soon(conn);
     }

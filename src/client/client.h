@@ -18,7 +18,7 @@ struct client;
 struct client_call;
 
 struct client_failure {
-    enum belay_error_class error;
+    enum belay_error_class error; /* cancelled: memory or descriptors of our own lack */
     enum belay_phase phase;
     bool bytes_accepted; /* our writes accepted at least one byte of this request */
     bool head_read;      /* a final status line had been read */

@@ -22,8 +22,9 @@ struct client_conn {
     enum client_conn_state state;
     /* The last byte either way; since when idle; when the connecting began. */
     struct belay_instant active_at;
-    uint64_t written_before; /* bytes of earlier requests */
-    size_t address;          /* which of the resolved ones is being tried */
+    uint64_t written_before;              /* bytes of earlier requests */
+    enum belay_error_class connect_error; /* when no socket could be made */
+    size_t address;                       /* which of the resolved ones is being tried */
     /* the answer */
     struct http1_scan scan;
     struct http1_body body;

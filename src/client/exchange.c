@@ -236,6 +236,13 @@ static void feed_kept(struct client_conn *conn)
     if (conn->over) finish(conn, buf_length(&conn->kept) > 0);
 }
 
+/* What could not be kept: the answer is over its limit, or our memory is short. */
+static void fail_to_keep(struct client_conn *conn, size_t more)
+{
+    bool over = more > conn->kept.bytes_max - buf_length(&conn->kept);
+    client_conn_fail(conn, over ? BELAY_ERROR_TOO_LARGE : BELAY_ERROR_CANCELLED);
+}
+
 /* Bytes in the client's own buffer, which is another connection's at the next read: what is left
  * has to be kept. */
 static void feed_fresh(struct client_conn *conn, struct belay_slice in)
@@ -245,7 +252,7 @@ static void feed_fresh(struct client_conn *conn, struct belay_slice in)
     if (conn->over)
         finish(conn, used < in.length);
     else if (used < in.length && !buf_add(&conn->kept, in.data + used, in.length - used))
-        client_conn_fail(conn, BELAY_ERROR_TOO_LARGE);
+        fail_to_keep(conn, in.length - used);
 }
 
 static void on_end(struct client_conn *conn)
@@ -265,7 +272,7 @@ static void read_once(struct client_conn *conn)
     char *where =
         keeping ? buf_reserve(&conn->kept, CLIENT_READ_BYTES, &room) : client->read_buffer;
     if (!where) {
-        client_conn_fail(conn, BELAY_ERROR_TOO_LARGE);
+        fail_to_keep(conn, 1);
         return;
     }
     struct rt_io io = rt_conn_read(conn->rt_conn, where, room);

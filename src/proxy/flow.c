@@ -167,6 +167,11 @@ static bool take_back(struct flow *flow, struct belay_outcome *outcome)
     return true;
 }
 
+static bool client_is_slow(const struct flow *flow)
+{
+    return flow->paused || upload_waits_for_client(flow);
+}
+
 /* The attempt came to an error, or to an end that the client did not wait for. */
 static void lost(struct flow *flow, struct belay_outcome *outcome)
 {
@@ -181,7 +186,10 @@ static void lost(struct flow *flow, struct belay_outcome *outcome)
         wait_to_repeat(flow, verdict.retry_at);
         return;
     }
-    struct problem problem = problem_of_error(verdict.decision, outcome);
+    bool ours = outcome->error == BELAY_ERROR_CANCELLED && !client_is_slow(flow) &&
+                verdict.decision != BELAY_DECISION_CHECK_STATE;
+    struct problem problem =
+        ours ? problem_of_shortage() : problem_of_error(verdict.decision, outcome);
     answer_problem(flow, &problem);
 }
 
@@ -198,7 +206,7 @@ static void attempt(struct flow *flow, const struct belay_admission *admission)
     rt_timer_arm(proxy->rt, &flow->timer, admission->at);
     if (!headers_write_request(flow, admission)) {
         struct belay_outcome none = {
-            .error = BELAY_ERROR_REFUSED, .phase = BELAY_PHASE_SEND, .sent = BELAY_UNSENT};
+            .error = BELAY_ERROR_CANCELLED, .phase = BELAY_PHASE_SEND, .sent = BELAY_UNSENT};
         lost(flow, &none);
         return;
     }
@@ -239,9 +247,8 @@ static struct belay_outcome cut_short(const struct flow *flow, enum belay_error_
 
 static void out_of_time(struct flow *flow)
 {
-    bool client_is_slow = flow->paused || upload_waits_for_client(flow);
     struct belay_outcome outcome =
-        cut_short(flow, client_is_slow ? BELAY_ERROR_CANCELLED : BELAY_ERROR_TIMEOUT);
+        cut_short(flow, client_is_slow(flow) ? BELAY_ERROR_CANCELLED : BELAY_ERROR_TIMEOUT);
     client_call_cancel(&flow->call);
     flow->call_runs = false;
     lost(flow, &outcome);

@@ -81,6 +81,15 @@ static struct problem of_class(const struct belay_outcome *outcome)
     return problem;
 }
 
+struct problem problem_of_shortage(void)
+{
+    return (struct problem){.status = 503,
+                            .word = "cancelled",
+                            .title = "Belay lacks memory or descriptors just now",
+                            .proxy_error = "proxy_internal_error",
+                            .retryable = true};
+}
+
 struct problem problem_of_error(enum belay_decision decision, const struct belay_outcome *outcome)
 {
     struct problem problem = of_class(outcome);

@@ -43,9 +43,17 @@ static enum belay_error_class io_error(int error)
     return error == ECONNRESET || error == EPIPE ? BELAY_ERROR_RESET : BELAY_ERROR_CLOSED;
 }
 
-/* Of one that never stood; unreachable is told as refused: nobody there takes it. */
+static bool is_shortage(int error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM ||
+           error == EADDRNOTAVAIL || error == EAGAIN; /* the last two: no port of ours is free */
+}
+
+/* Of one that never stood; unreachable is told as refused: nobody there takes it. Our own shortage
+ * says nothing about the peer. */
 static enum belay_error_class connect_error(int error)
 {
+    if (is_shortage(error)) return BELAY_ERROR_CANCELLED;
     if (error == ETIMEDOUT) return BELAY_ERROR_TIMEOUT;
     return error == ECONNRESET ? BELAY_ERROR_RESET : BELAY_ERROR_REFUSED;
 }
@@ -132,9 +140,10 @@ struct rt_conn *rt_connect(struct rt *rt, const struct rt_addr *addr,
 {
     int fd = socket(addr->family == 6 ? AF_INET6 : AF_INET,
                     SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int reason = fd >= 0 ? ENOMEM : errno;
     struct rt_conn *conn = fd >= 0 ? conn_create(rt, fd, addr) : NULL;
     if (!conn) {
-        *error = BELAY_ERROR_REFUSED;
+        *error = connect_error(reason);
         return NULL;
     }
     rt_conn_own(conn, events, owner);

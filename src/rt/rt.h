@@ -64,9 +64,9 @@ size_t rt_addr_format(const struct rt_addr *addr, char text[RT_ADDR_TEXT_MAX]);
 enum { RT_READ = 1, RT_WRITE = 2 };
 
 /* `ready` is a set of RT_READ, RT_WRITE; the first RT_WRITE of a connecting socket means it is
- * connected. `failed` comes instead when connecting did not succeed: refused, timeout, reset, or
- * closed. Later faults show in read and write. After `failed` nothing more comes: the owner closes
- * it. */
+ * connected. `failed` comes instead when connecting did not succeed: refused, timeout, reset,
+ * closed, or cancelled (a shortage of our own). Later faults show in read and write. After `failed`
+ * nothing more comes: the owner closes it. */
 struct rt_conn_events {
     void (*ready)(void *owner, unsigned ready);
     void (*failed)(void *owner, enum belay_error_class error);
@@ -79,7 +79,8 @@ struct rt_io {
     size_t count;                 /* RT_IO_OK: bytes moved, > 0 */
 };
 
-/* Starts a non-blocking connect. NULL only when no descriptor or memory is left (*error is set). */
+/* Starts a non-blocking connect. NULL: no socket could be made; *error is cancelled when
+ * descriptors or memory lack, refused when this machine has no such addresses. */
 struct rt_conn *rt_connect(struct rt *rt, const struct rt_addr *addr,
                            const struct rt_conn_events *events, void *owner,
                            enum belay_error_class *error);

@@ -255,7 +255,7 @@ struct rt_conn *rt_connect(struct rt *rt, const struct rt_addr *addr,
     const struct sim_link *link = link_to(rt, addr);
     struct pair *pair = sim_chance(rt, link->exhausted) ? NULL : calloc(1, sizeof(*pair));
     if (!pair) {
-        *error = BELAY_ERROR_REFUSED;
+        *error = BELAY_ERROR_CANCELLED;
         return NULL;
     }
     pair->rt = rt;

@@ -44,7 +44,7 @@ static void no_descriptor_is_left(void **state)
     struct sim_link link = sim_link_perfect();
     link.exhausted = 1000;
     sim_link_set(scene.rt, NULL, &link);
-    assert_failed(call(&scene), BELAY_ERROR_REFUSED, BELAY_PHASE_CONNECT);
+    assert_failed(call(&scene), BELAY_ERROR_CANCELLED, BELAY_PHASE_CONNECT);
     scene_deinit(&scene);
 }
 
