@@ -1,5 +1,6 @@
 /* check.c: `belay check`: says whether a configuration is right, without starting anything. */
 #include "app/app.h"
+#include "app/args.h"
 #include "conf/conf.h"
 
 #include <stdbool.h>
@@ -25,18 +26,15 @@ static void print_usage(FILE *out)
 
 static bool parse(int argc, char **argv, struct arguments *arguments)
 {
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            arguments->help = true;
-        } else if (strcmp(argv[i], "--dump") == 0) {
-            arguments->dump = true;
-        } else if (strcmp(argv[i], "-c") == 0 && i + 1 < argc && !arguments->file) {
-            arguments->file = argv[++i];
-        } else {
-            return false;
-        }
-    }
-    return arguments->help || arguments->file;
+    const struct arg args[] = {{"-c", &arguments->file, NULL},
+                               {"--config", &arguments->file, NULL},
+                               {"--dump", NULL, &arguments->dump},
+                               {"--help", NULL, &arguments->help},
+                               {"-h", NULL, &arguments->help}};
+    if (!args_parse(&argc, argv, args, sizeof args / sizeof args[0])) return false;
+    if (arguments->help || (arguments->file && argc == 1)) return true;
+    print_usage(stderr);
+    return false;
 }
 
 static void print_count(size_t count, const char *what)
@@ -46,12 +44,24 @@ static void print_count(size_t count, const char *what)
 
 static void print_summary(const char *file, const struct conf *conf)
 {
-    size_t routes = 0;
-    for (size_t i = 0; i < conf->listener_count; i++) routes += conf->listeners[i].route_count;
+    size_t routes = 0, catch_alls = 0;
+    for (size_t i = 0; i < conf->listener_count; i++) {
+        const struct conf_listener *listener = &conf->listeners[i];
+        size_t count = listener->route_count;
+        bool catches = count > 0 && !listener->routes[count - 1].path;
+        routes += count - catches;
+        catch_alls += catches;
+    }
     printf("%s: right: ", file);
     print_count(conf->listener_count, "listener");
-    fputs(", ", stdout);
-    print_count(routes, "route");
+    if (routes > 0) {
+        fputs(", ", stdout);
+        print_count(routes, "route");
+    }
+    if (catch_alls > 0) {
+        fputs(", ", stdout);
+        print_count(catch_alls, "catch-all");
+    }
     fputs(", ", stdout);
     print_count(conf->target_count, "target");
     bool to_stdout = conf->events_file && strcmp(conf->events_file, "-") == 0;
@@ -67,10 +77,7 @@ static void print_summary(const char *file, const struct conf *conf)
 int app_check(int argc, char **argv)
 {
     struct arguments arguments = {0};
-    if (!parse(argc, argv, &arguments)) {
-        print_usage(stderr);
-        return APP_USAGE;
-    }
+    if (!parse(argc, argv, &arguments)) return APP_USAGE;
     if (arguments.help) {
         print_usage(stdout);
         putchar('\n');

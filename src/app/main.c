@@ -73,8 +73,13 @@ int main(int argc, char **argv)
     }
     const char *name = argv[1];
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
-        print_help(stdout);
-        return APP_DONE;
+        if (argc == 2) {
+            print_help(stdout);
+            return APP_DONE;
+        }
+        const struct command *about = find(argv[2]);
+        char *arguments[] = {argv[2], (char[]){"--help"}, NULL};
+        return about ? about->run(2, arguments) : unknown(argv[2]);
     }
     if (strcmp(name, "--version") == 0) return run_version(argc, argv);
     const struct command *command = find(name);

@@ -68,7 +68,7 @@ struct conf {
     struct belay_span drain_grace_for;  /* [1 s] section 16 */
     struct belay_span head_timeout_for; /* [10 s] a client may take for its request head */
     struct belay_span client_idle_for; /* [60 s] a kept-alive client connection without a request */
-    uint32_t connections_max;          /* [10000] client connections a listener */
+    uint32_t connections_max;          /* [10000] over all listeners and workers */
     struct conf_names deadline_in;     /* [grpc-timeout, connect-timeout-ms, ...] */
     char *deadline_out;                /* [X-Request-Timeout-Ms] */
     /* [X-Retry-Owner, grpc-previous-rpc-attempts, x-envoy-attempt-count] */

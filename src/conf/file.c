@@ -9,10 +9,7 @@
 
 static enum conf_verdict unreadable(const char *file, FILE *errors, const char *why)
 {
-    fprintf(errors,
-            "%s: cannot be read: %s\n"
-            "%s: a configuration is one YAML file of at most 1 MiB\n",
-            file, why, file);
+    fprintf(errors, "%s: cannot be read: %s\n", file, why);
     return CONF_UNREADABLE;
 }
 

@@ -50,7 +50,7 @@ const struct option OPTIONS[] = {
     {ROOT("workers", TYPE_INTEGER, workers), .initial = "0", .max = 1024,
      .help = "Threads that carry traffic; 0 is one a core."},
     {ROOT("connections.max", TYPE_INTEGER, connections_max), .initial = "10000", .min = 1,
-     .max = COUNT_MAX, .help = "Client connections that may be open at once, on each listener."},
+     .max = COUNT_MAX, .help = "Client connections that may be open at once, over all listeners."},
     {ROOT("connections.head_timeout", TYPE_DURATION, head_timeout_for), .initial = "10s", .min = MS,
      .max = HOUR, .help = "How long a client may take to send the head of a request."},
     {ROOT("connections.idle", TYPE_DURATION, client_idle_for), .initial = "60s", .min = MS,

@@ -21,9 +21,9 @@ struct problem {
 
 /* Refused without a call. */
 struct problem problem_of_terminal(enum belay_terminal terminal);
-/* Ended by this decision after an attempt that came to an error. */
 /* Belay itself lacks memory or descriptors. */
 struct problem problem_of_shortage(void);
+/* Ended by this decision after an attempt that came to an error. */
 struct problem problem_of_error(enum belay_decision decision, const struct belay_outcome *outcome);
 /* A repeatable answer that could not be kept: its status alone is left. */
 struct problem problem_of_status(int status);
