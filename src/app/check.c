@@ -17,9 +17,10 @@ static void print_usage(FILE *out)
     fputs("usage: belay check -c FILE [--dump]\n"
           "\n"
           "Says what is wrong with a configuration, one mistake a line, or what it sets up.\n"
-          "  -c FILE   the configuration\n"
-          "  --dump    print every option with its value, as a configuration of its own\n"
-          "  --help    print this, and every option with its default in [brackets]\n"
+          "  -c FILE, --config FILE   the configuration\n"
+          "  --dump                   print every option with its value, as a configuration of its "
+          "own\n"
+          "  --help                   print this, and every option with its default in [brackets]\n"
           "exit status: 0 right, 1 wrong, 2 usage, or a file that cannot be read\n",
           out);
 }

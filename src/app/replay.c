@@ -3,6 +3,7 @@
 #include "app/replay.h"
 
 #include "app/app.h"
+#include "app/args.h"
 #include "app/case.h"
 #include "base/check.h"
 #include "base/list.h"
@@ -253,13 +254,14 @@ static int replay_file(const char *name)
 
 int app_replay(int argc, char **argv)
 {
-    bool help = argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
+    bool help = false;
+    const struct arg args[] = {{"--help", .flag = &help}, {"-h", .flag = &help}};
+    if (!args_parse(&argc, argv, args, sizeof args / sizeof args[0])) return APP_USAGE;
     if (help) {
         print_usage(stdout);
         return APP_DONE;
     }
-    bool is_option = argc == 2 && argv[1][0] == '-' && argv[1][1] != '\0';
-    if (argc != 2 || is_option) {
+    if (argc != 2) {
         print_usage(stderr);
         return APP_USAGE;
     }

@@ -64,12 +64,30 @@ def test_a_missing_file_cannot_be_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "arguments", [(), ("-c",), ("--dump",), ("-c", "a", "b"), ("-x",)]
+    "arguments, complaint",
+    [
+        ((), "usage: belay check -c FILE [--dump]\n"),
+        (("--dump",), "usage: belay check -c FILE [--dump]\n"),
+        (("-c", "a", "b"), "usage: belay check -c FILE [--dump]\n"),
+        (("-c",), "belay check: -c needs a value\n"),
+        (("-c", "a", "--dump=x"), "belay check: --dump takes no value\n"),
+        (("-c", "a", "-c", "b"), "belay check: -c is given twice\n"),
+        (("-c", "a", "--config", "a"), "belay check: --config is given twice\n"),
+        (("-x",), "belay check: unknown option -x; did you mean -c?\n"),
+    ],
 )
-def test_wrong_usage(arguments):
+def test_wrong_usage(arguments, complaint):
     code, said, errors = check(*arguments)
     assert (code, said) == (2, "")
-    assert errors.startswith(("usage: belay check -c FILE [--dump]\n", "belay check: "))
+    assert errors.startswith(complaint)
+
+
+def test_a_second_configuration_does_not_silently_win_in_serve_either():
+    done = subprocess.run(
+        [BELAY, "serve", "-c", "a", "--config=b"], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "belay serve: --config is given twice\n"
 
 
 def test_a_dump_is_a_configuration_with_the_same_dump(write):
@@ -82,6 +100,7 @@ def test_a_dump_is_a_configuration_with_the_same_dump(write):
 def test_the_help_lists_the_options():
     code, said, errors = check("--help")
     assert (code, errors) == (0, "")
+    assert "  -c FILE, --config FILE   the configuration\n" in said
     assert "\n  breaker.open_for [5s]\n" in said
     assert "\n  connect_timeout [300ms] [2s over the internet]\n" in said
 
