@@ -1,93 +1,79 @@
-/* heap.c: the intrusive binary heap (heap.h). */
+/* heap.c: the intrusive pairing heap (heap.h): Fredman, Sedgewick, Sleator and Tarjan, 1986. */
 #include "base/heap.h"
 
 #include "base/check.h"
 
-#include <stdlib.h>
-
-void heap_init(struct heap *heap, size_t count_max,
+void heap_init(struct heap *heap,
                bool (*before)(const struct heap_node *, const struct heap_node *))
 {
-    *heap = (struct heap){.count_max = count_max, .before = before};
+    *heap = (struct heap){.before = before};
 }
 
-void heap_deinit(struct heap *heap)
+/* Two trees without siblings become one: the later top is the earlier one's first child. */
+static struct heap_node *join(const struct heap *heap, struct heap_node *a, struct heap_node *b)
 {
-    free(heap->items);
-    heap->items = NULL;
-    heap->count = heap->capacity = 0;
-}
-
-static void place(struct heap *heap, size_t slot, struct heap_node *node)
-{
-    heap->items[slot] = node;
-    node->slot = slot;
-}
-
-static void sift_up(struct heap *heap, struct heap_node *node)
-{
-    size_t slot = node->slot;
-    while (slot > 1 && heap->before(node, heap->items[slot / 2])) {
-        place(heap, slot, heap->items[slot / 2]);
-        slot /= 2;
+    if (heap->before(b, a)) {
+        struct heap_node *earlier = b;
+        b = a;
+        a = earlier;
     }
-    place(heap, slot, node);
+    b->next = a->child;
+    if (b->next) b->next->link = &b->next;
+    a->child = b;
+    b->link = &a->child;
+    return a;
 }
 
-static void sift_down(struct heap *heap, struct heap_node *node)
+static struct heap_node *take_first(struct heap_node **siblings)
 {
-    size_t slot = node->slot;
-    for (;;) {
-        size_t child = slot * 2;
-        if (child > heap->count) break;
-        if (child < heap->count && heap->before(heap->items[child + 1], heap->items[child]))
-            child++;
-        if (!heap->before(heap->items[child], node)) break;
-        place(heap, slot, heap->items[child]);
-        slot = child;
+    struct heap_node *first = *siblings;
+    *siblings = first->next;
+    first->next = NULL;
+    return first;
+}
+
+/* One tree of many: first in pairs, then all pairs from the last to the first, which is what keeps
+ * the trees flat. */
+static struct heap_node *join_all(const struct heap *heap, struct heap_node *siblings)
+{
+    struct heap_node *pairs = NULL;
+    while (siblings) {
+        struct heap_node *pair = take_first(&siblings);
+        if (siblings) pair = join(heap, pair, take_first(&siblings));
+        pair->next = pairs;
+        pairs = pair;
     }
-    place(heap, slot, node);
+    struct heap_node *all = take_first(&pairs);
+    while (pairs) all = join(heap, all, take_first(&pairs));
+    return all;
 }
 
-static bool grow(struct heap *heap)
+static void add_tree(struct heap *heap, struct heap_node *tree)
 {
-    size_t capacity = heap->capacity ? heap->capacity * 2 : 64;
-    if (capacity > heap->count_max) capacity = heap->count_max;
-    struct heap_node **items = realloc(heap->items, (capacity + 1) * sizeof(struct heap_node *));
-    if (!items) return false;
-    heap->items = items;
-    heap->capacity = capacity;
-    return true;
+    heap->top = heap->top ? join(heap, heap->top, tree) : tree;
+    heap->top->link = &heap->top;
 }
 
-bool heap_insert(struct heap *heap, struct heap_node *node)
+void heap_insert(struct heap *heap, struct heap_node *node)
 {
-    CHECK(node->slot == 0);
-    if (heap->count >= heap->count_max) return false;
-    if (heap->count >= heap->capacity && !grow(heap)) return false;
-    node->slot = ++heap->count;
-    sift_up(heap, node);
-    return true;
+    CHECK(!heap_holds(node));
+    heap->count++;
+    add_tree(heap, node);
 }
 
 void heap_remove(struct heap *heap, struct heap_node *node)
 {
-    size_t slot = node->slot;
-    CHECK(slot > 0 && slot <= heap->count && heap->items[slot] == node);
-    struct heap_node *last = heap->items[heap->count--];
-    node->slot = 0;
-    if (last == node) return;
-    last->slot = slot;
-    heap_moved(heap, last);
-}
-
-struct heap_node *heap_top(const struct heap *heap)
-{
-    return heap->count ? heap->items[1] : NULL;
+    CHECK(heap_holds(node));
+    struct heap_node *children = node->child;
+    *node->link = node->next;
+    if (node->next) node->next->link = node->link;
+    *node = (struct heap_node){0};
+    heap->count--;
+    if (children) add_tree(heap, join_all(heap, children));
 }
 
 void heap_moved(struct heap *heap, struct heap_node *node)
 {
-    sift_up(heap, node);
-    sift_down(heap, node);
+    heap_remove(heap, node);
+    heap_insert(heap, node);
 }

@@ -29,7 +29,8 @@ struct belay_wall rt_wall(struct rt *rt);   /* for events and stored times only;
 uint64_t rt_random(struct rt *rt);          /* 64 uniform bits, seeded when the rt was made */
 
 /* ---- timers ---- */
-/* A node that the caller owns; they fire in the order of (instant, sequence), never early. */
+/* A node that the caller owns; they fire in the order of (instant, sequence), never early. Arming
+ * needs no memory. */
 struct rt_timer {
     struct heap_node node; /* private */
     struct belay_instant at;

@@ -181,7 +181,6 @@ void rt_destroy(struct rt *rt)
     uv_close((uv_handle_t *)&rt->posted, NULL);
     (void)uv_run(&rt->loop, UV_RUN_DEFAULT);
     CHECK(uv_loop_close(&rt->loop) == 0);
-    timers_deinit(&rt->timers);
     lock_deinit(&rt->posts_lock);
     free(rt);
 }

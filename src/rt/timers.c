@@ -3,9 +3,6 @@
 
 #include "base/check.h"
 
-/* Far over what the limits on connections and operations allow. */
-#define TIMERS_MAX ((size_t)1 << 24)
-
 static struct rt_timer *timer_of(const struct heap_node *node)
 {
     return CONTAINER_OF(node, struct rt_timer, node);
@@ -19,26 +16,18 @@ static bool timer_before(const struct heap_node *a, const struct heap_node *b)
 
 void timers_init(struct timers *timers)
 {
-    heap_init(&timers->heap, TIMERS_MAX, timer_before);
+    heap_init(&timers->heap, timer_before);
     timers->sequence = 0;
-}
-
-void timers_deinit(struct timers *timers)
-{
-    heap_deinit(&timers->heap);
 }
 
 void timers_arm(struct timers *timers, struct rt_timer *timer, struct belay_instant at)
 {
     timer->at = at;
     timer->sequence = timers->sequence++;
-    if (rt_timer_armed(timer)) {
+    if (rt_timer_armed(timer))
         heap_moved(&timers->heap, &timer->node);
-        return;
-    }
-    /* A deadline that cannot be kept is worse than an end that can be seen. */
-    bool inserted = heap_insert(&timers->heap, &timer->node);
-    CHECK(inserted);
+    else
+        heap_insert(&timers->heap, &timer->node);
 }
 
 void timers_disarm(struct timers *timers, struct rt_timer *timer)
@@ -48,7 +37,7 @@ void timers_disarm(struct timers *timers, struct rt_timer *timer)
 
 struct belay_instant timers_next_at(const struct timers *timers)
 {
-    const struct heap_node *top = heap_top(&timers->heap);
+    const struct heap_node *top = timers->heap.top;
     return top ? timer_of(top)->at : belay_instant_never();
 }
 
@@ -56,7 +45,7 @@ void timers_fire(struct timers *timers, struct belay_instant now)
 {
     uint64_t barrier = timers->sequence;
     for (;;) {
-        struct heap_node *top = heap_top(&timers->heap);
+        struct heap_node *top = timers->heap.top;
         if (!top) return;
         struct rt_timer *timer = timer_of(top);
         if (belay_instant_before(now, timer->at) || timer->sequence >= barrier) return;
@@ -72,5 +61,5 @@ void rt_timer_init(struct rt_timer *timer, void (*fire)(struct rt_timer *))
 
 bool rt_timer_armed(const struct rt_timer *timer)
 {
-    return timer->node.slot != 0;
+    return heap_holds(&timer->node);
 }

@@ -1,7 +1,8 @@
 /* timers.h: the timers of one rt, ordered by (instant, sequence); shared by both worlds, reads no
  * clock.
  *
- * The node is the caller's (struct rt_timer). Thread rule: one worker.
+ * The node is the caller's (struct rt_timer), and nothing is allocated: arming cannot fail. Thread
+ * rule: one worker.
  */
 #ifndef RT_TIMERS_H
 #define RT_TIMERS_H
@@ -14,7 +15,6 @@ struct timers {
 };
 
 void timers_init(struct timers *timers);
-void timers_deinit(struct timers *timers);
 void timers_arm(struct timers *timers, struct rt_timer *timer, struct belay_instant at);
 void timers_disarm(struct timers *timers, struct rt_timer *timer);
 /* When the earliest is due; never, when there is none. */

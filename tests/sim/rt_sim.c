@@ -241,6 +241,5 @@ struct rt *rt_create(uint64_t seed)
 void rt_destroy(struct rt *rt)
 {
     network_deinit(rt);
-    timers_deinit(&rt->timers);
     free(rt);
 }

@@ -39,17 +39,17 @@ void rt_timer_init(struct rt_timer *timer, void (*fire)(struct rt_timer *))
 
 bool rt_timer_armed(const struct rt_timer *timer)
 {
-    return timer->node.slot != 0;
+    return heap_holds(&timer->node);
 }
 
 void rt_timer_disarm(struct rt *rt, struct rt_timer *timer)
 {
     (void)rt;
     if (!rt_timer_armed(timer)) return;
-    struct armed *armed = (struct armed *)timer->node.slot;
+    struct armed *armed = (struct armed *)(void *)timer->node.link;
     list_remove(&armed->node);
     free(armed);
-    timer->node.slot = 0;
+    timer->node.link = NULL;
 }
 
 void rt_timer_arm(struct rt *rt, struct rt_timer *timer, struct belay_instant at)
@@ -59,7 +59,7 @@ void rt_timer_arm(struct rt *rt, struct rt_timer *timer, struct belay_instant at
     armed->timer = timer;
     timer->at = at;
     timer->sequence = rt->sequence++;
-    timer->node.slot = (size_t)armed;
+    timer->node.link = (struct heap_node **)(void *)armed;
     list_push_back(&rt->timers, &armed->node);
     rt->timers_armed++;
 }
