@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Runs the daemon under every fault of `belay flaky` for long, and accounts for every answer.
 
-At the end: what the clients got is what the operation records say, the origin saw the calls that
-the attempt events say were sent, memory has not grown since a fifth of the time, and no descriptor
-is left. The events file is rotated all the while.
+At the end: what the clients got is what the operation records say, the origin read exactly the
+calls that the attempt events say were sent, one by one, memory has not grown since a fifth of the
+time, and no descriptor is left. The events file is rotated all the while.
 """
 
 import argparse
@@ -42,24 +42,87 @@ POLICY = {
 }
 
 
-class Ledger:
-    """What the events say, counted as they are written, through rotations."""
+class Account:
+    """Two counts of the same calls, matched by request id: the daemon's attempts and what the
+    origin says it read.
 
-    def __init__(self, belay):
-        self.belay, self.file, self.rest = belay, None, b""
-        self.operations, self.attempts, self.answers = 0, 0, collections.Counter()
-        self.sent, self.answered, self.unsent, self.lost = 0, 0, 0, 0
+    They must be equal, whatever broke: loopback loses nothing, the origin reads also what came
+    before a reset of ours, and after a close-after it goes on reading (plays: after-close), so that
+    a call which crossed the end on its way is counted too.
+    """
+
+    def __init__(self):
+        self.sent, self.unsent, self.read = 0, set(), 0
+        self.only_sent, self.only_read = {}, {}
+        self.pairs = collections.Counter()  # (what the origin played, what the daemon saw)
+
+    def attempt(self, record):
+        name = record["requestId"]
+        if record["sent"] == "unsent":
+            self.unsent.add(name)
+            return
+        self.sent += 1
+        saw = record["errorClass"] or record["status"]
+        if name in self.only_read:
+            self.pairs[self.only_read.pop(name), saw] += 1
+        else:
+            assert name not in self.only_sent, f"two attempts named {name}"
+            self.only_sent[name] = saw
+
+    def call(self, record):
+        name = record["requestId"]
+        self.read += 1
+        if name in self.only_sent:
+            self.pairs[record["plays"], self.only_sent.pop(name)] += 1
+        else:
+            assert name not in self.only_read, f"the origin read {name} twice"
+            self.only_read[name] = record["plays"]
+
+    def misread(self):
+        """Pairs in which the daemon saw a status that the origin did not give."""
+        whole = {"drip": 200, "close-after": 200}
+        return {
+            pair: count
+            for pair, count in self.pairs.items()
+            if isinstance(pair[1], int) and str(whole.get(pair[0], pair[0])) != str(pair[1])
+        }
+
+    def table(self):
+        """A line for each thing played: how often, and what was seen of it."""
+        for played in sorted({played for played, _ in self.pairs}):
+            seen = {str(s): n for (p, s), n in sorted(self.pairs.items(), key=str) if p == played}
+            yield f"  {played:18} {sum(seen.values()):8}  {seen}"
+
+
+class Follower:
+    """Reads whole lines of a growing file of JSON."""
+
+    def __init__(self, file, count):
+        self.stream, self.count, self.rest = file.open("rb"), count, b""
 
     def read(self):
-        """Counts what is new in the file that is open."""
-        if self.file is None:
+        *lines, self.rest = (self.rest + self.stream.read()).split(b"\n")
+        for line in lines:
+            self.count(json.loads(line))
+
+
+class Ledger:
+    """What the events and the origin say, counted as they are written, through rotations."""
+
+    def __init__(self, belay, calls_file):
+        self.belay, self.events = belay, None
+        self.operations, self.answers, self.lost = 0, collections.Counter(), 0
+        self.account = Account()
+        self.calls = Follower(calls_file, self.account.call)
+
+    def read(self):
+        """Counts what is new in the files that are open."""
+        self.calls.read()
+        if self.events is None:
             if not self.belay.events_file.exists():
                 return
-            self.file = self.belay.events_file.open("rb")
-        data = self.rest + self.file.read()
-        *lines, self.rest = data.split(b"\n")
-        for line in lines:
-            self._count(json.loads(line))
+            self.events = Follower(self.belay.events_file, self._count)
+        self.events.read()
 
     def rotate(self):
         """Moves the file away, as logrotate would, and follows the new one."""
@@ -68,9 +131,9 @@ class Ledger:
         self.belay.signal(signal.SIGHUP)
         until(self.belay.events_file.exists, what="a new events file")
         self.read()
-        assert self.rest == b"", "the old file ends inside a record"
-        self.file.close()
-        self.file = None
+        assert self.events.rest == b"", "the old file ends inside a record"
+        self.events.stream.close()
+        self.events = None
         old.unlink()
 
     def _count(self, record):
@@ -79,12 +142,10 @@ class Ledger:
             self.operations += 1
             self.answers[record["answer"]] += 1
         elif kind == "attempt":
-            self.attempts += 1
-            self.sent += record["sent"] != "unsent"
-            self.unsent += record["sent"] == "unsent"
-            self.answered += record["status"] is not None
+            self.account.attempt(record)
         else:
-            self.lost += record.get("lost", 0)
+            assert kind == "lost", f"an unknown record: {record}"
+            self.lost += record["records"]
 
 
 class Clients:
@@ -156,6 +217,12 @@ def origin_counts(port):
         return json.load(answer)
 
 
+def all_read(port):
+    """The daemon has ended: true when the origin has read its connections to their ends, and knows
+    of no other than the one that asks."""
+    return origin_counts(port)["connections"] == 1
+
+
 def drive(belay, ledger, clients, seconds):
     """Lets time pass; returns the memory at a fifth of it and at its end."""
     began, rotated, early_kb = time.monotonic(), time.monotonic(), None
@@ -203,10 +270,17 @@ def verdicts(ledger, clients, counts, memory, handles, seconds):
         recorded_more == cut and all(ledger.answers[s] >= n for s, n in whole.items())
     ), (f"clients {dict(got)}, records {dict(ledger.answers)}")
     yield "no record was lost", ledger.lost == 0, str(ledger.lost)
-    calls = counts["calls"]
-    yield "the origin saw each answered call, and none that was not sent", (
-        ledger.answered <= calls <= ledger.sent
-    ), f"{ledger.answered} <= {calls} <= {ledger.sent}"
+    account, calls = ledger.account, counts["calls"]
+    yield "calls that the origin read = calls sent by the events", (
+        account.sent == account.read == calls and not account.only_sent and not account.only_read
+    ), (
+        f"{calls} = {account.sent}, of them {counts['callsAfterClose']} after its end; "
+        f"only sent {dict(list(account.only_sent.items())[:9])}, "
+        f"only read {dict(list(account.only_read.items())[:9])}"
+    )
+    yield "each status is the one that the origin gave", not account.misread(), str(
+        account.misread() or "all"
+    )
     faults = {
         **counts["faults"],
         **{s: n for s, n in counts["statuses"].items() if s in ("429", "503")},
@@ -221,6 +295,37 @@ def verdicts(ledger, clients, counts, memory, handles, seconds):
     yield "descriptors equal", handles[1] == handles[0], f"{handles[0]}, {handles[1]}"
 
 
+def start_origin(folder, seed):
+    faults = ("all", "503", "429")
+    flaky = Process(
+        [BELAY, "flaky", "--listen", "127.0.0.1:0", "--quiet", "--seed", seed]
+        + ["--calls", folder / "calls.ndjson"]
+        + [word for name in faults for word in ("--fault", f"{name}:{FAULT_PERCENT}")]
+    )
+    return flaky, int(flaky.wait_for(r"127\.0\.0\.1:(\d+)").group(1))
+
+
+def soak(folder, seconds, seed):
+    """Runs it; gives the verdicts and the account."""
+    flaky, port = start_origin(folder, seed)
+    belay = Belay(folder, configuration({"t": (port, POLICY)}, workers=2))
+    try:
+        before = descriptors(belay.process.pid)
+        ledger, clients = Ledger(belay, folder / "calls.ndjson"), Clients(belay.port, seed)
+        memory = drive(belay, ledger, clients, seconds)
+        settle(belay, ledger, clients, before)
+        handles = (before, descriptors(belay.process.pid))
+        belay.stop()
+        until(lambda: all_read(port), what="the origin having read all")
+        counts = origin_counts(port)
+        flaky.stop()
+        ledger.read()
+        return list(verdicts(ledger, clients, counts, memory, handles, seconds)), ledger.account
+    finally:
+        belay.stop()
+        flaky.stop()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("seconds", type=int, nargs="?", default=600)
@@ -228,39 +333,9 @@ def main():
     arguments = parser.parse_args()
     print(f"{arguments.seconds} s, seed {arguments.seed}", flush=True)
     with tempfile.TemporaryDirectory(prefix="belay-soak-") as folder:
-        flaky = Process(
-            [
-                BELAY,
-                "flaky",
-                "--listen",
-                "127.0.0.1:0",
-                "--quiet",
-                "--seed",
-                arguments.seed,
-                "--fault",
-                f"all:{FAULT_PERCENT}",
-                "--fault",
-                f"503:{FAULT_PERCENT}",
-                "--fault",
-                f"429:{FAULT_PERCENT}",
-            ]
-        )
-        port = int(flaky.wait_for(r"127\.0\.0\.1:(\d+)").group(1))
-        belay = Belay(Path(folder), configuration({"t": (port, POLICY)}, workers=2))
-        try:
-            before = descriptors(belay.process.pid)
-            ledger, clients = Ledger(belay), Clients(belay.port, arguments.seed)
-            memory = drive(belay, ledger, clients, arguments.seconds)
-            settle(belay, ledger, clients, before)
-            after = descriptors(belay.process.pid)
-            results = list(
-                verdicts(
-                    ledger, clients, origin_counts(port), memory, (before, after), arguments.seconds
-                )
-            )
-        finally:
-            belay.stop()
-            flaky.stop()
+        results, account = soak(Path(folder), arguments.seconds, arguments.seed)
+    print("what the origin played, how often, and what the daemon saw of it:")
+    print("\n".join(account.table()))
     for what, good, numbers in results:
         print(f"{'ok    ' if good else 'FAILED'} {what}: {numbers}")
     failed = sum(not good for _, good, _ in results)

@@ -1,8 +1,10 @@
 /* flaky.c: `belay flaky`: an origin that misbehaves on script. */
 #include "app/app.h"
+#include "app/args.h"
 #include "app/flaky_act.h"
 #include "rt/rt.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,7 +13,8 @@
 #define OPERATIONS_MAX 65536
 
 struct arguments {
-    const char *listen;
+    const char *listen, *calls, *seed_text;
+    struct arg_values faults;
     uint64_t seed;
     bool help;
 };
@@ -32,6 +35,8 @@ static void print_help(FILE *to)
           "                        settings; may be given again: --fault reset:1 --fault 503:2.5\n"
           "  --seed N              starts the dice of --fault [1]\n"
           "  --quiet               no line a request\n"
+          "  --calls FILE          one JSON line a call to this file, with its X-Request-Id and "
+          "what it is played\n"
           "\n"
           "A request may bring a script of its own: settings joined by & in the query of a "
           "scripted path, or for any\n"
@@ -128,53 +133,58 @@ static bool parse_fault(struct flaky *flaky, const char *text)
     return add_chance(flaky, &script, per_million);
 }
 
-static bool parse_option(struct flaky *flaky, struct arguments *arguments, const char *option,
-                         const char *value)
+/* An option that sets what a request may set too. */
+static bool set_common(struct flaky *flaky, const char *option, const char *value)
 {
-    static const struct {
-        const char *option, *setting;
-    } common[] = {{"--fail-first", "fail"},
-                  {"--status", "status"},
-                  {"--retry-after", "retry-after"},
-                  {"--delay", "delay"}};
     char problem[FLAKY_PROBLEM_MAX];
-    for (size_t i = 0; i < sizeof common / sizeof common[0]; i++) {
-        if (strcmp(option, common[i].option) != 0) continue;
-        return flaky_script_set(&flaky->common, belay_slice_z(common[i].setting),
-                                belay_slice_z(value), problem) ||
-               bad(option, problem);
+    if (!value) return true;
+    const char *setting = strcmp(option, "--fail-first") == 0 ? "fail" : option + 2;
+    return flaky_script_set(&flaky->common, belay_slice_z(setting), belay_slice_z(value),
+                            problem) ||
+           bad(option, problem);
+}
+
+static bool apply(struct flaky *flaky, struct arguments *arguments)
+{
+    for (size_t i = 0; i < arguments->faults.count; i++) {
+        if (!parse_fault(flaky, arguments->faults.items[i])) return false;
     }
-    if (strcmp(option, "--fault") == 0) return parse_fault(flaky, value);
-    if (strcmp(option, "--listen") == 0) {
-        arguments->listen = value;
-        return true;
-    }
-    if (strcmp(option, "--seed") == 0) {
-        return flaky_parse_number(belay_slice_z(value), UINT64_MAX, &arguments->seed) ||
-               bad(option, "must be a number");
-    }
-    return bad(option, "unknown option; see belay flaky --help");
+    if (flaky->common.fail_first != FLAKY_ALWAYS && flaky->common.status == 0)
+        flaky->common.status = 503;
+    if (!arguments->seed_text) return true;
+    return flaky_parse_number(belay_slice_z(arguments->seed_text), UINT64_MAX, &arguments->seed) ||
+           bad("--seed", "must be a number");
 }
 
 static bool parse(struct flaky *flaky, struct arguments *arguments, int argc, char **argv)
 {
+    const char *fail_first = NULL, *status = NULL, *retry_after = NULL, *delay = NULL;
+    const struct arg args[] = {{"--listen", &arguments->listen},
+                               {"--fail-first", &fail_first},
+                               {"--status", &status},
+                               {"--retry-after", &retry_after},
+                               {"--delay", &delay},
+                               {"--fault", .values = &arguments->faults},
+                               {"--seed", &arguments->seed_text},
+                               {"--quiet", .flag = &flaky->quiet},
+                               {"--calls", &arguments->calls},
+                               {"--help", .flag = &arguments->help},
+                               {"-h", .flag = &arguments->help}};
     flaky_script_init(&flaky->common);
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            arguments->help = true;
-            return true;
-        }
-        if (strcmp(argv[i], "--quiet") == 0) {
-            flaky->quiet = true;
-            continue;
-        }
-        if (i + 1 == argc)
-            return bad(argv[i], "unknown option, or its value is missing; see belay flaky --help");
-        if (!parse_option(flaky, arguments, argv[i], argv[i + 1])) return false;
-        i++;
-    }
-    if (flaky->common.fail_first != FLAKY_ALWAYS && flaky->common.status == 0)
-        flaky->common.status = 503;
+    if (!args_parse(&argc, argv, args, sizeof args / sizeof args[0])) return false;
+    if (arguments->help) return true;
+    if (argc != 1) return bad(argv[1], "is no option; see belay flaky --help");
+    return set_common(flaky, "--fail-first", fail_first) && set_common(flaky, "--status", status) &&
+           set_common(flaky, "--retry-after", retry_after) && set_common(flaky, "--delay", delay) &&
+           apply(flaky, arguments);
+}
+
+static bool open_calls(struct flaky *flaky, const char *name)
+{
+    if (!name) return true;
+    flaky->calls = fopen(name, "w");
+    if (!flaky->calls) return bad(name, strerror(errno));
+    (void)setvbuf(flaky->calls, NULL, _IOLBF, 0);
     return true;
 }
 
@@ -260,6 +270,7 @@ int app_flaky(int argc, char **argv)
         print_help(stdout);
         return APP_DONE;
     }
+    if (!open_calls(&flaky, arguments.calls)) return APP_USAGE;
     struct server_limits all = limits;
     all.http1 = http1_limits_default();
     list_init(&flaky.acts);
@@ -271,5 +282,6 @@ int app_flaky(int argc, char **argv)
     if (flaky.server) server_destroy(flaky.server);
     if (flaky.counts) flaky_counts_destroy(flaky.counts);
     if (flaky.rt) rt_destroy(flaky.rt);
+    if (flaky.calls && fclose(flaky.calls) != 0) code = APP_USAGE;
     return code;
 }

@@ -4,15 +4,17 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/rng.h"
+#include "event/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #define ECHO_BYTES_MAX ((size_t)8 << 20)
 #define PIECE_BYTES 16384
+#define REQUEST_ID_BYTES_MAX 1024 /* escaped */
 #define TEXT(literal) belay_slice(literal, sizeof(literal) - 1)
 
-enum finish { FINISH_WHOLE, FINISH_CLOSE, FINISH_RESET };
+enum finish { FINISH_WHOLE, FINISH_CLOSE, FINISH_RESET, FINISH_SHUT };
 
 /* One request under way. The script and the names borrow from the request's head. */
 struct act {
@@ -74,6 +76,17 @@ static void act_tell_status(struct act *act, int status)
     act_tell(act, text);
 }
 
+/* With its id, so that a client's own account of its calls can be matched with ours. */
+static void record_call(struct flaky *flaky, const struct http1_head *head, const char *plays)
+{
+    const struct http1_field *id = http1_find(head, HTTP1_REQUEST_ID);
+    char escaped[REQUEST_ID_BYTES_MAX + JSON_SLACK_BYTES];
+    if (!flaky->calls) return;
+    char *end = event_json_escape(escaped, id ? id->value : TEXT(""), REQUEST_ID_BYTES_MAX);
+    fprintf(flaky->calls, "{\"requestId\":\"%.*s\",\"plays\":\"%s\"}\n", (int)(end - escaped),
+            escaped, plays);
+}
+
 /* The totals, the operation and the key, where it has a name of its own. */
 static size_t act_tallies(struct act *act, struct flaky_tally *tallies[3])
 {
@@ -95,8 +108,36 @@ static void act_count_call(struct act *act)
         tallies[i]->calls++;
         tallies[i]->methods[method]++;
     }
+}
+
+static void act_take_turn(struct act *act)
+{
     struct belay_slice key = act->script.key.length > 0 ? act->script.key : act->operation;
     act->call = ++flaky_counts_take(act->flaky->counts, key)->turns;
+    act->fails =
+        act->call <= (uint64_t)act->script.fail_first && flaky_script_can_fail(&act->script);
+}
+
+/* What is to be played. */
+static enum flaky_fault act_fault(const struct act *act)
+{
+    bool waits_for_reuse =
+        act->script.fault == FLAKY_CLOSE_ON_REUSE && server_request_number(act->exchange) == 0;
+    return act->fails && !waits_for_reuse ? act->script.fault : FLAKY_NONE;
+}
+
+static int act_status(const struct act *act)
+{
+    return act->fails && act->script.status != 0 ? act->script.status : 200;
+}
+
+static void act_record(const struct act *act)
+{
+    char status[16];
+    enum flaky_fault fault = act_fault(act);
+    (void)snprintf(status, sizeof status, "%d", act_status(act));
+    record_call(act->flaky, server_request_head(act->exchange),
+                fault == FLAKY_NONE ? status : flaky_fault_name(fault));
 }
 
 static void act_count_body(struct act *act, bool complete)
@@ -132,6 +173,7 @@ static void act_finish(struct act *act)
         return;
     }
     if (finish == FINISH_CLOSE) server_answer_raw(exchange, belay_slice(NULL, 0));
+    if (finish == FINISH_SHUT) server_shut_after(exchange);
     server_answer_end(exchange);
 }
 
@@ -157,12 +199,14 @@ static void act_stream(struct act *act)
 
 static void act_drip(struct act *act)
 {
+    if (act->left > 0) {
+        act->left--;
+        server_answer_body(act->exchange, TEXT("."));
+    }
     if (act->left == 0) {
         act_finish(act);
         return;
     }
-    act->left--;
-    server_answer_body(act->exchange, TEXT("."));
     rt_timer_arm(act->flaky->rt, &act->timer,
                  belay_instant_add(rt_now(act->flaky->rt), act->script.every));
 }
@@ -225,7 +269,7 @@ static void act_answer(struct act *act, int status, enum finish finish)
 static void act_misbehave(struct act *act, enum flaky_fault fault)
 {
     static const char garbage[] = "\x16\x03\x01 this is no HTTP\n\n";
-    int status = act->script.status != 0 ? act->script.status : 200;
+    int status = act_status(act);
     uint64_t length = act_bytes(act, fault == FLAKY_DRIP ? 10 : 100);
     act->flaky->faults[fault]++;
     if (fault != FLAKY_CLOSE_AFTER) act_tell(act, flaky_fault_name(fault));
@@ -257,7 +301,7 @@ static void act_misbehave(struct act *act, enum flaky_fault fault)
     case FLAKY_TRUNCATE_CHUNKED:
         act_answer_filler(act, status, HTTP1_CHUNKED, 0, length, FINISH_CLOSE);
         break;
-    case FLAKY_CLOSE_AFTER: act_answer(act, status, FINISH_CLOSE); break;
+    case FLAKY_CLOSE_AFTER: act_answer(act, status, FINISH_SHUT); break;
     case FLAKY_GARBAGE:
         server_answer_raw(act->exchange, belay_slice(garbage, sizeof garbage - 1));
         act->finish = FINISH_CLOSE;
@@ -270,15 +314,13 @@ static void act_misbehave(struct act *act, enum flaky_fault fault)
 
 static void act_play(struct act *act)
 {
-    enum flaky_fault fault = act->fails ? act->script.fault : FLAKY_NONE;
+    enum flaky_fault fault = act_fault(act);
     if (act->ending) {
         act_finish(act);
     } else if (act->dripping) {
         act_drip(act);
-    } else if (fault == FLAKY_NONE ||
-               (fault == FLAKY_CLOSE_ON_REUSE && server_request_number(act->exchange) == 0)) {
-        act_answer(act, act->fails && act->script.status != 0 ? act->script.status : 200,
-                   FINISH_WHOLE);
+    } else if (fault == FLAKY_NONE) {
+        act_answer(act, act_status(act), FINISH_WHOLE);
     } else {
         act_misbehave(act, fault);
     }
@@ -354,6 +396,33 @@ static void refuse_script(struct flaky *flaky, struct server_exchange *exchange,
                  belay_slice(text, (size_t)length));
 }
 
+static struct act *act_create(struct flaky *flaky, struct server_exchange *exchange,
+                              const struct flaky_script *script)
+{
+    const struct http1_head *head = server_request_head(exchange);
+    const struct http1_field *id = http1_find(head, HTTP1_OPERATION_ID);
+    struct act *act = calloc(1, sizeof *act);
+    if (!act) return NULL;
+    act->flaky = flaky;
+    act->exchange = exchange;
+    act->script = *script;
+    act->operation = id && id->value.length > 0 ? id->value : head->path;
+    rt_timer_init(&act->timer, on_timer);
+    buf_init(&act->echo, ECHO_BYTES_MAX);
+    list_push_back(&flaky->acts, &act->node);
+    server_set_user(exchange, act);
+    return act;
+}
+
+/* It crossed the end of its connection on the way: read and counted, but nothing is played. */
+static void act_come_too_late(struct act *act)
+{
+    act->flaky->after_close++;
+    record_call(act->flaky, server_request_head(act->exchange), "after-close");
+    act->finish = FINISH_RESET;
+    act_finish(act);
+}
+
 static void on_request(void *owner, struct server_exchange *exchange)
 {
     struct flaky *flaky = owner;
@@ -368,22 +437,18 @@ static void on_request(void *owner, struct server_exchange *exchange)
         refuse_script(flaky, exchange, problem);
         return;
     }
-    struct act *act = calloc(1, sizeof *act);
+    struct act *act = act_create(flaky, exchange, &script);
     if (!act) {
         server_abort(exchange);
         return;
     }
-    const struct http1_field *id = http1_find(head, HTTP1_OPERATION_ID);
-    act->flaky = flaky;
-    act->exchange = exchange;
-    act->script = script;
-    act->operation = id && id->value.length > 0 ? id->value : head->path;
-    rt_timer_init(&act->timer, on_timer);
-    buf_init(&act->echo, ECHO_BYTES_MAX);
-    list_push_back(&flaky->acts, &act->node);
-    server_set_user(exchange, act);
     act_count_call(act);
-    act->fails = act->call <= (uint64_t)script.fail_first && flaky_script_can_fail(&script);
+    if (server_is_shut(exchange)) {
+        act_come_too_late(act);
+        return;
+    }
+    act_take_turn(act);
+    act_record(act);
     if (head->framing == HTTP1_NO_BODY) act_start(act);
 }
 

@@ -7,6 +7,8 @@
 #include "base/list.h"
 #include "server/server.h"
 
+#include <stdio.h>
+
 #define FLAKY_CHANCES_MAX 32
 
 /* One request in so many gets this script instead of the common one. */
@@ -23,8 +25,10 @@ struct flaky {
     struct flaky_chance chances[FLAKY_CHANCES_MAX];
     size_t chance_count;
     bool quiet;       /* no line a request */
+    FILE *calls;      /* one JSON line a call, as it is read; may be NULL */
     struct list acts; /* under way */
     uint64_t faults[FLAKY_FAULT_COUNT], statuses[600], bad_scripts;
+    uint64_t after_close; /* calls that came after close-after had shut their connection */
 };
 
 extern const struct server_handler flaky_handler; /* its owner is a struct flaky */

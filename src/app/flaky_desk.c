@@ -73,6 +73,7 @@ static void put_totals(struct page *page, struct flaky *flaky)
         put_seen(page, &first, flaky_fault_name((enum flaky_fault)i), flaky->faults[i]);
     }
     put(page, "}");
+    put_count(page, "callsAfterClose", flaky->after_close);
     put_count(page, "badScripts", flaky->bad_scripts);
     put_count(page, "badRequests", stats.bad_requests);
     put_count(page, "operations", flaky_counts_entries(flaky->counts));
@@ -98,7 +99,7 @@ static void reset(struct flaky *flaky)
     flaky_counts_reset(flaky->counts);
     memset(flaky->faults, 0, sizeof flaky->faults);
     memset(flaky->statuses, 0, sizeof flaky->statuses);
-    flaky->bad_scripts = 0;
+    flaky->bad_scripts = flaky->after_close = 0;
 }
 
 void flaky_desk(struct flaky *flaky, struct server_exchange *exchange)

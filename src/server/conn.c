@@ -118,6 +118,10 @@ static void conn_finish(struct conn *conn)
 {
     struct server_exchange *exchange = conn->exchange;
     size_t rest = exchange->filled - exchange->at;
+    if (conn->shut_after && !conn->shut) {
+        conn->shut = true;
+        rt_conn_shutdown_write(conn->io);
+    }
     if (conn->close_after || (conn->read_ended && rest == 0)) {
         /* rt sees to it that what is still sent to us harms no answer. */
         conn_close(conn, RT_CLOSE_GRACEFUL);

@@ -53,6 +53,8 @@ struct conn {
     bool broken;      /* a write failed; told at the turn's end */
     bool blocked;     /* the socket takes no more */
     bool close_after; /* this connection ends with the answer under way */
+    bool shut_after;  /* our side of it does, and that is not announced; */
+    bool shut;        /* it has */
 };
 
 struct server_exchange {

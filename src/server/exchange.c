@@ -389,6 +389,16 @@ void server_answer_raw(struct server_exchange *exchange, struct belay_slice byte
     conn_settle(exchange->conn);
 }
 
+void server_shut_after(struct server_exchange *exchange)
+{
+    exchange->conn->shut_after = true;
+}
+
+bool server_is_shut(const struct server_exchange *exchange)
+{
+    return exchange->conn->shut;
+}
+
 /* ---- answers of the server's own ---- */
 
 void exchange_refuse(struct server_exchange *exchange, const struct http1_error *error)

@@ -120,5 +120,10 @@ uint64_t server_request_number(const struct server_exchange *exchange);
  * answer. From then on nothing is framed or checked; server_answer_end closes the connection
  * without a reset. */
 void server_answer_raw(struct server_exchange *exchange, struct belay_slice bytes);
+/* For the same: after this answer, which promises more, our side of the connection is shut. What
+ * the client still sends is read to its end: such a request comes to the handler, which knows it by
+ * server_is_shut and aborts it. */
+void server_shut_after(struct server_exchange *exchange);
+bool server_is_shut(const struct server_exchange *exchange);
 
 #endif

@@ -51,7 +51,10 @@ def test_help_is_told():
     "arguments, complaint",
     [
         (["--liste", "x"], "unknown option"),
-        (["--listen"], "its value is missing"),
+        (["--listen"], "needs a value"),
+        (["now"], "is no option"),
+        (["--calls", "/nowhere/calls"], "No such file"),
+        (["--seed", "1", "--seed", "2"], "is given twice"),
         (["--listen", "nowhere"], "must be an address and a port"),
         (["--status", "99"], "must be a status"),
         (["--delay", "20"], "must be a duration"),

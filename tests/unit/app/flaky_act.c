@@ -104,7 +104,7 @@ static void faults_are_what_they_say(void **state)
          true, true},
         {"/truncate-chunked?bytes=3", "HTTP/1.1 200 OK\r\n", "\r\n\r\n3\r\nxxx\r\n", true, false},
         {"/garbage", "\x16\x03\x01", "\n\n", true, false},
-        {"/close-after", "HTTP/1.1 200 OK\r\n", "{\"call\":1,\"status\":200}\n", true, false},
+        {"/close-after", "HTTP/1.1 200 OK\r\n", "{\"call\":1,\"status\":200}\n", false, false},
         {"/bytes/5", "HTTP/1.1 200 OK\r\n", "Content-Length: 5\r\n\r\nxxxxx", false, false},
         {"/status/204", "HTTP/1.1 204 No Content\r\n", "\r\n\r\n", false, false},
         {"/delay/20ms", "HTTP/1.1 200 OK\r\n", "{\"call\":1,\"status\":200}\n", false, false},
@@ -119,6 +119,7 @@ static void faults_are_what_they_say(void **state)
         assert_begins(client_got(conn), rows[i].begins);
         assert_ends(client_got(conn), rows[i].ends);
         assert_int_equal(conn->closed, rows[i].closed);
+        assert_int_equal(conn->shut, strcmp(rows[i].target, "/close-after") == 0);
         assert_int_equal(conn->aborted, rows[i].aborted);
         assert_true(list_empty(&stage.flaky.acts));
         stage_stop(&stage);
@@ -178,6 +179,49 @@ static void a_reused_connection_is_closed(void **state)
     world_settle(&stage.world);
     assert_int_equal(buf_length(&conn->out), before);
     assert_true(conn->closed);
+    stage_stop(&stage);
+}
+
+static void a_call_that_crosses_the_end_is_read_and_counted(void **state)
+{
+    (void)state;
+    struct stage stage = {0};
+    char line[256];
+    stage_start(&stage);
+    stage.flaky.calls = tmpfile();
+    assert_non_null(stage.flaky.calls);
+    struct rt_conn *conn = get(&stage, "/close-after?key=k", "X-Request-Id: a\"b\r\n");
+    size_t before = buf_length(&conn->out);
+    client_send(conn, "GET /close-after?key=k HTTP/1.1\r\nHost: a\r\nX-Request-Id: c\r\n\r\n");
+    world_settle(&stage.world);
+    assert_int_equal(buf_length(&conn->out), before);
+    assert_true(conn->aborted);
+    assert_int_equal(stage.flaky.after_close, 1);
+    assert_int_equal(flaky_counts_totals(stage.flaky.counts)->calls, 2);
+    /* It took no turn. */
+    (void)get(&stage, "/flaky?fail=2&key=k", "");
+    static const char *const lines[] = {"{\"requestId\":\"a\\\"b\",\"plays\":\"close-after\"}\n",
+                                        "{\"requestId\":\"c\",\"plays\":\"after-close\"}\n",
+                                        "{\"requestId\":\"\",\"plays\":\"503\"}\n"};
+    rewind(stage.flaky.calls);
+    for (size_t i = 0; i < 3; i++) {
+        assert_non_null(fgets(line, sizeof line, stage.flaky.calls));
+        assert_string_equal(line, lines[i]);
+    }
+    (void)fclose(stage.flaky.calls);
+    stage_stop(&stage);
+}
+
+static void a_drip_is_over_with_its_last_byte(void **state)
+{
+    (void)state;
+    struct stage stage = {0};
+    stage_start(&stage);
+    struct rt_conn *conn = get(&stage, "/drip?bytes=2&every=30ms", "");
+    world_pass(&stage.world, belay_span_ms(30));
+    client_send(conn, "GET /status/404 HTTP/1.1\r\nHost: a\r\n\r\n");
+    world_settle(&stage.world);
+    assert_non_null(strstr(client_got(conn), "\r\n\r\n..HTTP/1.1 404 "));
     stage_stop(&stage);
 }
 
@@ -273,7 +317,8 @@ static void the_desk_counts_and_resets(void **state)
     assert_ends(client_got(conn),
                 "\r\n\r\n{\"calls\":2,\"bodiesComplete\":0,\"bodiesCut\":0,\"bodyBytes\":0,"
                 "\"methods\":{\"GET\":1,\"HEAD\":1},\"statuses\":{\"404\":1},"
-                "\"faults\":{\"close\":1},\"badScripts\":0,\"badRequests\":0,\"operations\":3,"
+                "\"faults\":{\"close\":1},\"callsAfterClose\":0,\"badScripts\":0,\"badRequests\":0,"
+                "\"operations\":3,"
                 "\"forgotten\":0,\"connectionsAccepted\":2,\"connections\":1}\n");
     client_send(conn, "GET /_flaky/counts?operation=k HTTP/1.1\r\nHost: a\r\n\r\n"
                       "GET /_flaky/reset HTTP/1.1\r\nHost: a\r\n\r\nPOST /_flaky/reset "
@@ -299,6 +344,8 @@ int main(void)
         cmocka_unit_test(a_delay_and_a_drip_take_their_time),
         cmocka_unit_test(silence_ends_when_the_client_leaves),
         cmocka_unit_test(a_reused_connection_is_closed),
+        cmocka_unit_test(a_call_that_crosses_the_end_is_read_and_counted),
+        cmocka_unit_test(a_drip_is_over_with_its_last_byte),
         cmocka_unit_test(bodies_are_echoed_and_counted),
         cmocka_unit_test(too_long_an_echo_is_refused),
         cmocka_unit_test(a_large_answer_waits_for_a_slow_reader),

@@ -423,6 +423,37 @@ static void raw_bytes_go_as_they_are_and_close_without_a_reset(void **state)
     world_stop(&half);
 }
 
+static void shutting_after(struct world *world)
+{
+    if (server_is_shut(world->exchange)) {
+        server_abort(world->exchange);
+        return;
+    }
+    server_shut_after(world->exchange);
+    answer_ok(world);
+}
+
+static void what_still_comes_over_a_shut_connection_is_told(void **state)
+{
+    (void)state;
+    static const char *const later[] = {GET("/late"), ""};
+    for (size_t i = 0; i < 2; i++) {
+        struct world world = {.on_request = shutting_after};
+        world_start(&world);
+        struct rt_conn *conn = world_request(&world, GET("/"));
+        assert_string_equal(client_got(conn), "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+        assert_true(conn->shut);
+        assert_false(conn->closed);
+        client_send(conn, later[i]);
+        conn->in_end = true;
+        world_settle(&world);
+        assert_true(conn->closed);
+        assert_int_equal(conn->aborted, i == 0);
+        assert_int_equal(world.requests, i == 0 ? 2 : 1);
+        world_stop(&world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -442,6 +473,7 @@ int main(void)
         cmocka_unit_test(an_early_answer_closes_unless_the_body_is_at_hand),
         cmocka_unit_test(a_handler_may_close),
         cmocka_unit_test(raw_bytes_go_as_they_are_and_close_without_a_reset),
+        cmocka_unit_test(what_still_comes_over_a_shut_connection_is_told),
     };
     return cmocka_run_group_tests_name("server exchange", tests, NULL, NULL);
 }

@@ -117,6 +117,11 @@ void rt_conn_interest(struct rt_conn *conn, unsigned interest)
     conn->rt->interest_changes++;
 }
 
+void rt_conn_shutdown_write(struct rt_conn *conn)
+{
+    conn->shut = true;
+}
+
 void rt_conn_close(struct rt_conn *conn, enum rt_close how)
 {
     assert_false(conn->closed);

@@ -29,7 +29,7 @@ struct rt_conn { /* the server's end; the test plays the client */
     uint64_t written;
     struct buf in, out; /* sent by the client and not read; written by the server */
     bool in_end, in_reset;
-    bool closed, aborted;
+    bool closed, aborted, shut;
     unsigned interest;
     size_t read_max;   /* one read gives no more */
     size_t write_room; /* the socket takes no more in all; SIZE_MAX: no bound */
