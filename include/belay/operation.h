@@ -89,6 +89,9 @@ void belay_operation_init(struct belay_operation *op, const struct belay_policy 
                           struct belay_target *target, const struct belay_traits *traits,
                           struct belay_instant started_at, struct belay_instant deadline_at,
                           void (*wake)(struct belay_waiter *));
+/* What the request is became known only after init: before the first record. The hold's key stays.
+ */
+void belay_operation_on_traits(struct belay_operation *op, const struct belay_traits *traits);
 /* Before each attempt, and again after WAIT and QUEUED. Asked too early it answers WAIT or QUEUED
  * again. */
 struct belay_admission belay_operation_admit(struct belay_operation *op, struct belay_instant now);

@@ -3,8 +3,8 @@
 
 #include "app/observed.h"
 #include "app/shared.h"
-#include "event/redact.h"
 
+#include <belay/event.h>
 #include <belay/method.h>
 #include <stdlib.h>
 
@@ -55,7 +55,7 @@ static bool read_ids(const struct input *input, struct replay_case *out)
     if (!input_text(input, object, "", "method", &out->method)) return false;
     if (!input_text(input, object, "", "target", &out->target)) return false;
     if (!out->operation_id) return input_fail(input, "", "operationId is missing");
-    if (!event_id_valid(belay_slice_z(out->operation_id))) {
+    if (!belay_event_id_valid(belay_slice_z(out->operation_id))) {
         return input_fail(input, "operationId",
                           "expected 1 to 128 letters, digits and - _ . : + = ~");
     }

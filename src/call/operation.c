@@ -34,6 +34,13 @@ void belay_operation_init(struct belay_operation *op, const struct belay_policy 
     op->stale_used = op->fresh_next = op->effect_done = op->effect_unknown = false;
 }
 
+void belay_operation_on_traits(struct belay_operation *op, const struct belay_traits *traits)
+{
+    CHECK(op->counted_attempts == 0);
+    op->traits = *traits;
+    op->replay_safe = belay_traits_replay_safe(traits);
+}
+
 /* The operation's own time never runs backwards. */
 static struct belay_instant see(struct belay_operation *op, struct belay_instant now)
 {

@@ -1,10 +1,8 @@
-/* redact.c: keeps ids, tokens and names of people out of events (redact.h).
+/* redact.c: keeps ids, tokens and names of people out of events (event.h).
  *
  * In doubt a segment is replaced: a lost word costs a reader a moment, a leaked one cannot be taken
  * back.
  */
-#include "event/redact.h"
-
 #include <belay/event.h>
 #include <string.h>
 
@@ -97,8 +95,8 @@ static struct belay_slice path_alone(struct belay_slice path)
     return path;
 }
 
-struct belay_slice event_endpoint(struct belay_slice path, struct belay_slice route,
-                                  char room[EVENT_ENDPOINT_BYTES_MAX])
+struct belay_slice belay_event_endpoint(struct belay_slice path, struct belay_slice route,
+                                        char room[BELAY_EVENT_ENDPOINT_BYTES_MAX])
 {
     static const char CUT[] = "/...";
     if (route.length > 0) return route;
@@ -111,7 +109,7 @@ struct belay_slice event_endpoint(struct belay_slice path, struct belay_slice ro
         for (shown_to = from; shown_to < to && path.data[shown_to] != ';'; shown_to++) continue;
         struct belay_slice segment = belay_slice(path.data + from, shown_to - from);
         if (could_be_private(segment)) segment = belay_slice("{}", 2);
-        if (used + slash + segment.length + sizeof CUT > EVENT_ENDPOINT_BYTES_MAX) {
+        if (used + slash + segment.length + sizeof CUT > BELAY_EVENT_ENDPOINT_BYTES_MAX) {
             memcpy(room + used, CUT, sizeof CUT - 1);
             return belay_slice(room, used + sizeof CUT - 1);
         }
@@ -123,7 +121,7 @@ struct belay_slice event_endpoint(struct belay_slice path, struct belay_slice ro
     return belay_slice(room, used);
 }
 
-bool event_id_valid(struct belay_slice id)
+bool belay_event_id_valid(struct belay_slice id)
 {
     if (id.length == 0 || id.length > BELAY_OPERATION_ID_MAX) return false;
     for (size_t i = 0; i < id.length; i++) {

@@ -1,8 +1,6 @@
 /* facts.c: reads a request's fields by their roles (facts.h). */
 #include "proxy/facts.h"
-
-#include "event/redact.h"
-
+#include <belay/event.h>
 #include <strings.h>
 
 #define FIELD_OVERHEAD 48 /* ": ", CRLF, and a rewritten value longer than the one that came */
@@ -131,8 +129,9 @@ void facts_read(struct facts *facts, const struct facts_names *names, const stru
         case FACTS_MARK_COUNT_0: facts->owned |= count_says_owned(field->value, 0); break;
         case FACTS_MARK_COUNT_1: facts->owned |= count_says_owned(field->value, 1); break;
         case FACTS_OPERATION_ID:
-            facts->operation_id =
-                ++ids == 1 && event_id_valid(field->value) ? field->value : belay_slice("", 0);
+            facts->operation_id = ++ids == 1 && belay_event_id_valid(field->value)
+                                      ? field->value
+                                      : belay_slice("", 0);
             break;
         case FACTS_KEY: facts->one_key = ++keys == 1 && field->value.length > 0; break;
         case FACTS_TRACEPARENT: read_trace(facts, field->value, ++traces); break;

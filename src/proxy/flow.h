@@ -6,11 +6,11 @@
 #include "base/buf.h"
 #include "client/client.h"
 #include "event/out.h"
-#include "event/redact.h"
 #include "proxy/facts.h"
 #include "proxy/problem.h"
 #include "proxy/proxy.h"
 
+#include <belay/event.h>
 #include <belay/operation.h>
 #include <stdatomic.h>
 
@@ -102,7 +102,7 @@ struct flow {
     char operation_id[BELAY_OPERATION_ID_MAX];
     size_t operation_id_length;
     char trace_id[TRACE_ID_BYTES], span_id[SPAN_ID_BYTES];
-    char endpoint_room[EVENT_ENDPOINT_BYTES_MAX];
+    char endpoint_room[BELAY_EVENT_ENDPOINT_BYTES_MAX];
     struct belay_slice endpoint;
 };
 

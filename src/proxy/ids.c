@@ -36,7 +36,7 @@ void ids_begin(struct flow *flow)
         facts->trace_flags = TRACE_SAMPLED;
     }
     struct belay_slice route = belay_slice_z(flow->route ? flow->route->path : NULL);
-    flow->endpoint = event_endpoint(flow->request->path, route, flow->endpoint_room);
+    flow->endpoint = belay_event_endpoint(flow->request->path, route, flow->endpoint_room);
 }
 
 size_t ids_write_traceparent(const struct flow *flow, char out[55])

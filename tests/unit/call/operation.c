@@ -398,6 +398,22 @@ static void test_the_effect_of_all_attempts_together(void **state)
 
 /* ---- going away ---- */
 
+static void test_the_request_may_become_known_during_the_first_attempt(void **state)
+{
+    (void)state;
+    struct world world = world_of_defaults();
+    struct belay_operation op;
+    world_begin(&world);
+    begin(&world, &op, &post, 0);
+    admitted(&op, 0, 1, 10000);
+    belay_operation_on_traits(&op, &get);
+    assert_true(belay_operation_decides_at_head(&op, 503));
+    decided(record(&op, error(BELAY_ERROR_TIMEOUT, BELAY_SENT), 5), BELAY_DECISION_RETRY,
+            BELAY_REASON_BACKOFF);
+    assert_int_equal(belay_operation_finish(&op, at(5)).effect, BELAY_EFFECT_NOT_A_WRITE);
+    world_end(&world);
+}
+
 static void test_cancelled_before_its_first_attempt(void **state)
 {
     (void)state;
@@ -507,6 +523,7 @@ int main(void)
             test_the_next_attempt_is_never_earlier_than_the_hint),
         cmocka_unit_test(test_the_jitter_of_a_hint_never_ends_the_operation),
         cmocka_unit_test(test_the_effect_of_all_attempts_together),
+        cmocka_unit_test(test_the_request_may_become_known_during_the_first_attempt),
         cmocka_unit_test(test_cancelled_before_its_first_attempt),
         cmocka_unit_test(test_cancelled_while_waiting_gives_its_token_back),
         cmocka_unit_test(test_finished_in_the_middle_of_an_attempt),

@@ -1,8 +1,7 @@
 /* redact.c: names of an API stay, ids, tokens and people do not. */
-#include "event/redact.h"
-
 #include "test.h"
 
+#include <belay/event.h>
 #include <string.h>
 
 struct row {
@@ -68,9 +67,9 @@ static const struct row CUT_OFF[] = {
 static void check(const struct row *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        char room[EVENT_ENDPOINT_BYTES_MAX], text[EVENT_ENDPOINT_BYTES_MAX + 1] = "";
+        char room[BELAY_EVENT_ENDPOINT_BYTES_MAX], text[BELAY_EVENT_ENDPOINT_BYTES_MAX + 1] = "";
         struct belay_slice got =
-            event_endpoint(belay_slice_z(rows[i].path), belay_slice_z(""), room);
+            belay_event_endpoint(belay_slice_z(rows[i].path), belay_slice_z(""), room);
         assert_true(got.length <= sizeof room);
         if (got.length) memcpy(text, got.data, got.length);
         assert_string_equal(text, rows[i].endpoint);
@@ -98,20 +97,21 @@ static void test_all_but_the_path_is_cut_off(void **state)
 static void test_a_route_speaks_for_itself(void **state)
 {
     (void)state;
-    char room[EVENT_ENDPOINT_BYTES_MAX];
+    char room[BELAY_EVENT_ENDPOINT_BYTES_MAX];
     struct belay_slice route = belay_slice_z("/orders/{id}");
     struct belay_slice got =
-        event_endpoint(belay_slice_z("/orders/ann@example.org?x=1"), route, room);
+        belay_event_endpoint(belay_slice_z("/orders/ann@example.org?x=1"), route, room);
     assert_true(belay_slice_equal(got, route));
 }
 
 static void test_a_long_path_ends_in_dots_within_the_room(void **state)
 {
     (void)state;
-    char path[2000], room[EVENT_ENDPOINT_BYTES_MAX];
+    char path[2000], room[BELAY_EVENT_ENDPOINT_BYTES_MAX];
     for (size_t n = 0; n < sizeof path; n++) path[n] = n % 5 ? 'a' : '/';
     for (size_t length = 200; length < 400; length++) {
-        struct belay_slice got = event_endpoint(belay_slice(path, length), belay_slice_z(""), room);
+        struct belay_slice got =
+            belay_event_endpoint(belay_slice(path, length), belay_slice_z(""), room);
         assert_true(got.length <= sizeof room);
         if (length <= 250) assert_int_equal(got.length, length);
         if (length > 260) assert_memory_equal(got.data + got.length - 4, "/...", 4);
@@ -123,15 +123,15 @@ static void test_ids_are_bounded_in_length_and_characters(void **state)
     (void)state;
     char longest[130];
     memset(longest, 'x', sizeof longest);
-    assert_true(event_id_valid(belay_slice(longest, 128)));
-    assert_false(event_id_valid(belay_slice(longest, 129)));
-    assert_false(event_id_valid(belay_slice("", 0)));
-    assert_true(event_id_valid(belay_slice_z("op-42_A.b:c+d=e~")));
+    assert_true(belay_event_id_valid(belay_slice(longest, 128)));
+    assert_false(belay_event_id_valid(belay_slice(longest, 129)));
+    assert_false(belay_event_id_valid(belay_slice("", 0)));
+    assert_true(belay_event_id_valid(belay_slice_z("op-42_A.b:c+d=e~")));
     for (int c = 0; c < 256; c++) {
         char one = (char)c;
         bool good = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
                     (c && strchr("-_.:+=~", c));
-        assert_int_equal(event_id_valid(belay_slice(&one, 1)), good);
+        assert_int_equal(belay_event_id_valid(belay_slice(&one, 1)), good);
     }
 }
 
