@@ -37,6 +37,10 @@ bool belay_budget_take(struct belay_budget *budget);
 void belay_budget_on_retry(struct belay_budget *budget);
 /* The retry will never be sent: its token goes back. Only after a take that was true. */
 void belay_budget_give(struct belay_budget *budget);
+/* What several processes know of one budget, in millionths, cut to what this one's limit allows;
+ * `own` tokens are reserved here, whatever the others say. */
+void belay_budget_restore(struct belay_budget *budget, uint64_t free, uint64_t reserved,
+                          uint32_t own);
 
 #ifdef __cplusplus
 }

@@ -23,6 +23,8 @@ struct belay_quota_config {
     uint32_t queue;             /* [0] callers that may wait for their instant */
 };
 
+#define BELAY_QUOTA_SLOWED_MAX 3
+
 struct belay_quota { /* private fields */
     struct belay_quota_config config;
     struct belay_instant theoretical_at;

@@ -1,5 +1,6 @@
 /* target.c: the policies that all calls to one recipient share, under one short lock (target.h). */
 #include "call/gates.h"
+#include "call/state.h"
 
 #include <belay/deadline.h>
 
@@ -9,7 +10,7 @@
 
 #include <sched.h>
 
-enum { HOLDS_MAX = 16 };
+enum { HOLDS_MAX = BELAY_TARGET_HOLDS_MAX };
 
 /* Where a waiter stands. */
 enum place { NOWHERE, IN_QUOTA_QUEUE, IN_SLOT_QUEUE, HAS_PROMISE };
@@ -24,8 +25,13 @@ struct keyed_hold {
 
 struct belay_target {
     struct lock lock;
-    struct belay_instant latest; /* no `now` here is earlier */
+    struct belay_target_share *share; /* NULL: this process's alone */
+    bool loaded;                      /* from it, in this step: */
+    struct belay_instant loaded_at;   /* exported then */
+    struct belay_instant latest;      /* no `now` here is earlier */
     struct belay_budget budget;
+    uint32_t own_tokens;                 /* reserved by this process */
+    struct belay_instant reserved_until; /* what others have reserved has vanished then */
     struct belay_breaker breaker;
     struct belay_quota quota;
     struct belay_bulkhead bulkhead;
@@ -52,7 +58,8 @@ struct belay_target *belay_target_init(void *memory, const struct belay_policy *
                                        uint64_t seed)
 {
     struct belay_target *target = memory;
-    *target = (struct belay_target){.latest = {INT64_MIN}, .hold_config = policy->hold};
+    *target = (struct belay_target){
+        .latest = {INT64_MIN}, .reserved_until = {INT64_MIN}, .hold_config = policy->hold};
     lock_init(&target->lock);
     belay_budget_init(&target->budget, &policy->budget);
     belay_breaker_init(&target->breaker, &policy->breaker);
@@ -72,10 +79,69 @@ void belay_target_deinit(struct belay_target *target)
     lock_deinit(&target->lock);
 }
 
-static struct belay_instant advance(struct belay_target *target, struct belay_instant now)
+/* ---- what other processes know too ---- */
+
+/* *out was exported at `before`. */
+static void export_all(const struct belay_target *target, struct belay_instant before,
+                       struct belay_target_state *out)
 {
+    struct belay_instant at = target->latest;
+    struct belay_span later = belay_instant_since(at, before);
+    out->budget = (struct belay_state_budget){target->budget.free, target->budget.reserved,
+                                              belay__span_from(at, target->reserved_until)};
+    belay__export_breaker(&target->breaker, at, later, &out->breaker);
+    belay__export_quota(&target->quota, at, later, &out->quota);
+    bool holds = target->hold_config.max.ns > 0;
+    for (int i = 0; i < HOLDS_MAX; i++) {
+        const struct belay_hold *hold = holds ? &target->holds[i].hold : NULL;
+        belay__export_hold(hold, target->holds[i].key, at, later, &out->holds[i]);
+    }
+}
+
+/* A token that its process never sent nor gave back is lost; our own are here. */
+static void import_budget(struct belay_target *target, struct belay_instant at,
+                          const struct belay_state_budget *in)
+{
+    target->reserved_until = belay__instant_from(at, in->reserved_for);
+    bool vanished = target->reserved_until.ns < target->latest.ns;
+    belay_budget_restore(&target->budget, in->free, vanished ? 0 : in->reserved,
+                         target->own_tokens);
+}
+
+static void import_all(struct belay_target *target, struct belay_instant at,
+                       const struct belay_target_state *in)
+{
+    target->latest = belay_instant_max(target->latest, at);
+    import_budget(target, at, &in->budget);
+    belay__import_breaker(&target->breaker, at, &in->breaker);
+    belay__import_quota(&target->quota, at, &in->quota);
+    for (int i = 0; target->hold_config.max.ns > 0 && i < HOLDS_MAX; i++) {
+        const struct belay_state_hold *hold = &in->holds[i];
+        target->holds[i] =
+            (struct keyed_hold){hold->key,
+                                {belay__instant_from(at, hold->until_at),
+                                 belay__instant_from(at, hold->release_at), hold->generation}};
+    }
+}
+
+/* Every step of the target stands between these two; returns its `now`. */
+static struct belay_instant begin_step(struct belay_target *target, struct belay_instant now)
+{
+    struct belay_target_share *share = target->share;
+    lock_take(&target->lock);
     target->latest = belay_instant_max(target->latest, now);
+    target->loaded = share && share->load(share, target->latest, &target->loaded_at);
+    if (target->loaded) import_all(target, target->loaded_at, &share->state);
     return target->latest;
+}
+
+static void end_step(struct belay_target *target)
+{
+    if (target->loaded) {
+        export_all(target, target->loaded_at, &target->share->state);
+        target->share->store(target->share, target->latest);
+    }
+    lock_give(&target->lock);
 }
 
 /* ---- waiters ---- */
@@ -308,6 +374,7 @@ static void take_all(struct belay_target *target, struct belay_operation *op,
     } else {
         CHECK(claim->token);
         belay_budget_on_retry(&target->budget);
+        target->own_tokens--;
         claim->token = false;
         target->stats.retries++;
     }
@@ -320,8 +387,7 @@ void belay__target_admit(struct belay_operation *op, struct belay_instant now,
     struct belay_target *target = op->target;
     struct belay_waiter *told = NULL;
     bool may_be_told = op->claim.waiting;
-    lock_take(&target->lock);
-    struct belay_instant shared_now = advance(target, now);
+    struct belay_instant shared_now = begin_step(target, now);
     struct belay_span remaining = belay_deadline_remaining(op->deadline_at, now);
     enum place place = look(target, op, shared_now, remaining, out);
     if (out->kind == BELAY_ADMITTED) take_all(target, op, shared_now, attempt_end_at);
@@ -329,7 +395,7 @@ void belay__target_admit(struct belay_operation *op, struct belay_instant now,
     if (!stays) told = leave(target, &op->waiter);
     if (!stays && place != NOWHERE) enter(target, &op->waiter, place);
     op->claim.waiting = place != NOWHERE;
-    lock_give(&target->lock);
+    end_step(target);
     tell(told);
     if (may_be_told) await_wake(&op->waiter);
 }
@@ -356,7 +422,7 @@ static void obey(struct belay_target *target, uint64_t hold_key, const struct be
 }
 
 static struct belay__shared_facts reserve_retry(struct belay_target *target,
-                                                struct belay_claim *claim)
+                                                struct belay_operation *op)
 {
     struct belay__shared_facts facts = {false, target->breaker.state == BELAY_BREAKER_CLOSED};
     facts.has_token = belay_budget_take(&target->budget);
@@ -366,7 +432,9 @@ static struct belay__shared_facts reserve_retry(struct belay_target *target,
         target->stats.refused_breaker++;
         belay_budget_give(&target->budget);
     } else {
-        claim->token = true;
+        op->claim.token = true;
+        target->own_tokens++;
+        target->reserved_until = belay_instant_max(target->reserved_until, op->deadline_at);
     }
     return facts;
 }
@@ -376,15 +444,14 @@ struct belay__shared_facts belay__target_record(struct belay_operation *op,
 {
     struct belay_target *target = op->target;
     struct belay__shared_facts facts = {false, false};
-    lock_take(&target->lock);
-    struct belay_instant now = advance(target, report->now);
+    struct belay_instant now = begin_step(target, report->now);
     uint64_t luck = report->result.health == BELAY_HEALTH_GOOD ? 0 : rng_next(&target->rng);
     belay_breaker_on_result(&target->breaker, op->claim.permit, &report->result, now, luck);
     target->in_flight_ns = belay_ns_add(target->in_flight_ns, report->result.elapsed.ns);
     struct belay_waiter *told = give_slot(target, &op->claim);
     obey(target, op->claim.hold_key, report, now);
-    if (report->wants_retry) facts = reserve_retry(target, &op->claim);
-    lock_give(&target->lock);
+    if (report->wants_retry) facts = reserve_retry(target, op);
+    end_step(target);
     tell(told);
     return facts;
 }
@@ -394,16 +461,18 @@ void belay__target_leave(struct belay_operation *op, struct belay_instant now)
     struct belay_target *target = op->target;
     struct belay_claim *claim = &op->claim;
     if (!claim->in_flight && !claim->token && !claim->waiting) return;
-    lock_take(&target->lock);
-    (void)advance(target, now);
+    (void)begin_step(target, now);
     struct belay_waiter *told = claim->waiting ? leave(target, &op->waiter) : NULL;
     if (claim->in_flight) {
         belay_breaker_give(&target->breaker, claim->permit);
         told = give_slot(target, claim);
     }
-    if (claim->token) belay_budget_give(&target->budget);
+    if (claim->token) {
+        belay_budget_give(&target->budget);
+        target->own_tokens--;
+    }
     claim->token = claim->waiting = false;
-    lock_give(&target->lock);
+    end_step(target);
     tell(told);
     await_wake(&op->waiter);
 }
@@ -413,16 +482,39 @@ void belay__target_leave(struct belay_operation *op, struct belay_instant now)
 void belay_target_on_limit(struct belay_target *target, struct belay_instant now, uint64_t left,
                            struct belay_span reset_for)
 {
+    now = begin_step(target, now);
+    belay_quota_on_limit(&target->quota, now, left, reset_for);
+    end_step(target);
+}
+
+void belay_target_export(struct belay_target *target, struct belay_instant now,
+                         struct belay_target_state *state)
+{
     lock_take(&target->lock);
-    belay_quota_on_limit(&target->quota, advance(target, now), left, reset_for);
+    target->latest = belay_instant_max(target->latest, now);
+    belay_target_state_init(state, target->breaker.generation);
+    export_all(target, target->latest, state);
     lock_give(&target->lock);
+}
+
+void belay_target_import(struct belay_target *target, struct belay_instant at,
+                         const struct belay_target_state *state)
+{
+    lock_take(&target->lock);
+    import_all(target, at, state);
+    lock_give(&target->lock);
+}
+
+void belay_target_share_with(struct belay_target *target, struct belay_target_share *share)
+{
+    target->share = share;
 }
 
 void belay_target_stats(struct belay_target *target, struct belay_instant now,
                         struct belay_target_stats *out)
 {
     lock_take(&target->lock);
-    (void)advance(target, now);
+    target->latest = belay_instant_max(target->latest, now);
     *out = target->stats;
     out->in_flight_ms = (uint64_t)belay_span_floor_ms(belay_span_ns(target->in_flight_ns));
     out->in_flight = target->bulkhead.in_flight;

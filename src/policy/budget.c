@@ -37,3 +37,14 @@ void belay_budget_give(struct belay_budget *budget)
     budget->reserved -= TOKEN;
     budget->free += TOKEN;
 }
+
+void belay_budget_restore(struct belay_budget *budget, uint64_t free, uint64_t reserved,
+                          uint32_t own)
+{
+    uint64_t least = (uint64_t)own * TOKEN;
+    CHECK(least <= budget->burst);
+    if (reserved > budget->burst) reserved = budget->burst;
+    budget->reserved = reserved > least ? reserved : least;
+    uint64_t room = budget->burst - budget->reserved;
+    budget->free = free < room ? free : room;
+}

@@ -1,7 +1,6 @@
 /* quota.c: the pace towards a target, a generic cell rate algorithm (quota.h). */
 #include <belay/quota.h>
 
-enum { SLOWED_MAX = 3 };
 static const struct belay_span recover_for = {10 * BELAY_NS_PER_S};
 static const struct belay_span limit_max = {
     60 * BELAY_NS_PER_S}; /* no recipient may stop us for longer */
@@ -73,7 +72,7 @@ void belay_quota_on_too_many(struct belay_quota *quota, struct belay_instant now
 {
     if (is_off(quota)) return;
     uint32_t slowed = slowed_now(quota, now);
-    quota->slowed = slowed < SLOWED_MAX ? slowed + 1 : SLOWED_MAX;
+    quota->slowed = slowed < BELAY_QUOTA_SLOWED_MAX ? slowed + 1 : BELAY_QUOTA_SLOWED_MAX;
     quota->slowed_at = now;
     hold_until(quota, belay_instant_add(now, pace(quota, now)));
 }
