@@ -26,6 +26,7 @@ struct act {
     struct rt_timer timer;        /* the delay, then the drip */
     uint64_t call;                /* the number of this one for its key, from 1 */
     bool fails, half_closed, silent, dripping, ending;
+    bool body_counted;
     uint64_t body_bytes; /* of the request */
     struct buf echo;
     uint64_t left; /* of the answer's body */
@@ -144,6 +145,7 @@ static void act_count_body(struct act *act, bool complete)
 {
     struct flaky_tally *tallies[3];
     size_t count = act_tallies(act, tallies);
+    act->body_counted = true;
     for (size_t i = 0; i < count; i++) {
         tallies[i]->bodies_complete += complete;
         tallies[i]->bodies_cut += !complete;
@@ -482,10 +484,8 @@ static void on_gone(void *owner, struct server_exchange *exchange, const struct 
     struct act *act = server_user(exchange);
     (void)owner;
     (void)error;
-    if (server_request_head(exchange)->framing != HTTP1_NO_BODY &&
-        !server_answer_started(exchange)) {
+    if (server_request_head(exchange)->framing != HTTP1_NO_BODY && !act->body_counted)
         act_count_body(act, false);
-    }
     act_destroy(act);
 }
 

@@ -116,11 +116,6 @@ void server_body_resume(struct server_exchange *exchange)
     if (!conn->advancing) conn_queue(conn); /* what has come already is given at the turn's end */
 }
 
-bool server_answer_started(const struct server_exchange *exchange)
-{
-    return exchange->started;
-}
-
 void server_close_after(struct server_exchange *exchange)
 {
     exchange->conn->close_after = true;

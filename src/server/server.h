@@ -109,8 +109,6 @@ void server_answer_end(struct server_exchange *exchange);
 bool server_answer_withdraw(struct server_exchange *exchange) __attribute__((warn_unused_result));
 /* Cut the connection with a reset, so that the client sees the loss. Also before any answer. */
 void server_abort(struct server_exchange *exchange);
-/* server_answer_start was called. */
-bool server_answer_started(const struct server_exchange *exchange);
 /* This connection closes after the answer (a request body was not read to its end, or the handler
  * wants it). */
 void server_close_after(struct server_exchange *exchange);

@@ -250,6 +250,25 @@ static void bodies_are_echoed_and_counted(void **state)
     stage_stop(&stage);
 }
 
+static void a_body_that_came_whole_is_counted_once_when_its_client_leaves(void **state)
+{
+    (void)state;
+    struct stage stage = {0};
+    stage_start(&stage);
+    struct rt_conn *conn =
+        world_request(&stage.world, "POST /silence HTTP/1.1\r\nHost: a\r\n"
+                                    "X-Operation-Id: op-1\r\nContent-Length: 5\r\n\r\n");
+    client_send(conn, "hello");
+    world_settle(&stage.world);
+    conn->in_reset = true;
+    world_settle(&stage.world);
+    conn = get(&stage, "/_flaky/counts?operation=op-1", "");
+    assert_ends(client_got(conn),
+                "{\"operation\":\"op-1\",\"calls\":1,\"bodiesComplete\":1,\"bodiesCut\":0,"
+                "\"bodyBytes\":5,\"methods\":{\"POST\":1}}\n");
+    stage_stop(&stage);
+}
+
 static void too_long_an_echo_is_refused(void **state)
 {
     (void)state;
@@ -347,6 +366,7 @@ int main(void)
         cmocka_unit_test(a_call_that_crosses_the_end_is_read_and_counted),
         cmocka_unit_test(a_drip_is_over_with_its_last_byte),
         cmocka_unit_test(bodies_are_echoed_and_counted),
+        cmocka_unit_test(a_body_that_came_whole_is_counted_once_when_its_client_leaves),
         cmocka_unit_test(too_long_an_echo_is_refused),
         cmocka_unit_test(a_large_answer_waits_for_a_slow_reader),
         cmocka_unit_test(chance_takes_its_share),
