@@ -6,6 +6,8 @@
  */
 #include "app/control.h"
 #include "app/log.h"
+#include "conf/option.h"
+#include "conf/value.h"
 
 #include <stdlib.h>
 
@@ -116,12 +118,41 @@ static void say_listeners(const struct conf *conf, const struct reservations *re
     }
 }
 
+/* As YAML; NULL without memory. The caller frees it. */
+static char *value_of(const struct option *option, const struct conf *conf)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    if (!out) return NULL;
+    value_print(option, conf, out);
+    if (fclose(out) == 0) return text;
+    free(text);
+    return NULL;
+}
+
+/* Not by way of a reference: a configuration that is referred to keeps its targets. */
+static void remember_start(struct control *control, const struct conf *conf)
+{
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        if (OPTIONS[i].at_start) control->started[i] = value_of(&OPTIONS[i], conf);
+    }
+}
+
 static void follow(struct control *control, const struct worker_plan *plan,
                    struct belay_target **targets, const struct counters *counters)
 {
     counters_deinit(&control->counters);
     free(control->in_use);
-    if (control->conf) conf_give(control->conf);
+    if (control->conf) {
+        /* What runs now began under the old deadlines. */
+        control->old_ends_at = belay_instant_max(
+            control->old_ends_at,
+            belay_instant_add(rt_now(control->rt), conf_longest_deadline(control->conf)));
+        conf_give(control->conf);
+    } else {
+        remember_start(control, plan->conf);
+    }
     control->conf = plan->conf;
     control->in_use = targets;
     control->counters = *counters;
@@ -143,7 +174,7 @@ bool control_configure(struct control *control, struct conf *conf)
     struct worker_plan plan = {.conf = conf, .targets = targets, .addrs = reserved.addrs};
     struct counters counters;
     bool taken = counters_init(&counters, conf, reserved.addrs);
-    if (taken && !prepare_all(control, &plan)) {
+    if (taken && !(targets_keep(&control->targets, conf, targets) && prepare_all(control, &plan))) {
         counters_deinit(&counters);
         taken = false;
     }
@@ -151,6 +182,7 @@ bool control_configure(struct control *control, struct conf *conf)
         commit_all(control, &plan);
         say_listeners(conf, &reserved);
         follow(control, &plan, targets, &counters);
+        targets_sweep(&control->targets);
     } else {
         free(targets);
     }
@@ -158,21 +190,20 @@ bool control_configure(struct control *control, struct conf *conf)
     return taken;
 }
 
-static bool same_text(const char *a, const char *b)
+/* What is made once, at the start. A number of workers on the command line outdoes the file's. */
+static void say_what_waits(const struct control *control, const struct conf *wanted)
 {
-    return a == b || (a && b && strcmp(a, b) == 0);
-}
-
-/* What is made once, at the start. */
-static void say_what_waits(const struct conf *old, const struct conf *new)
-{
-    bool same_events = same_text(old->events_file, new->events_file) &&
-                       old->events_buffer_bytes == new->events_buffer_bytes;
-    bool same_admin =
-        same_text(old->admin.host, new->admin.host) && old->admin.port == new->admin.port;
-    bool same_sizes = old->workers == new->workers && old->connections_max == new->connections_max;
-    if (!same_events || !same_admin || !same_sizes)
-        log_line("events, workers, admin and connection limits change with the next start");
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        const struct option *option = &OPTIONS[i];
+        if (!option->at_start || (control->workers_given && strcmp(option->name, "workers") == 0))
+            continue;
+        const char *now = control->started[i];
+        char *then = value_of(option, wanted);
+        if (now && then && strcmp(now, then) != 0) {
+            log_line("%s: %s stays %s; %s needs a restart", control->file, option->name, now, then);
+        }
+        free(then);
+    }
 }
 
 void control_reload(struct control *control)
@@ -180,7 +211,7 @@ void control_reload(struct control *control)
     struct conf *conf = NULL;
     bool taken = conf_read(control->file, stderr, &conf) == CONF_GOOD;
     if (taken) {
-        say_what_waits(control->conf, conf);
+        say_what_waits(control, conf);
         taken = control_configure(control, conf);
         if (!taken) conf_give(conf);
     }

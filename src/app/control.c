@@ -15,20 +15,13 @@
 
 /* ---- the end ---- */
 
-static void arm(struct control *control, struct belay_span from_now)
+/* Every operation has ended by then, and its connection has had time for a last request. */
+static struct belay_instant cut_at(const struct control *control)
 {
-    rt_timer_arm(control->rt, &control->timer, belay_instant_add(rt_now(control->rt), from_now));
-}
-
-static struct belay_span longest_deadline(const struct conf *conf)
-{
-    struct belay_span longest = {0};
-    for (size_t i = 0; i < conf->listener_count; i++) {
-        for (size_t j = 0; j < conf->listeners[i].route_count; j++) {
-            longest = belay_span_max(longest, conf->listeners[i].routes[j].policy.deadline_for);
-        }
-    }
-    return longest;
+    struct belay_instant now = rt_now(control->rt);
+    struct belay_instant ends_at = belay_instant_max(
+        control->old_ends_at, belay_instant_add(now, conf_longest_deadline(control->conf)));
+    return belay_instant_add(ends_at, belay_span_add(IDLE_FOR, CUT_AFTER));
 }
 
 static void on_timer(struct rt_timer *timer)
@@ -36,8 +29,7 @@ static void on_timer(struct rt_timer *timer)
     struct control *control = CONTAINER_OF(timer, struct control, timer);
     if (control->phase == CONTROL_GRACE) {
         control->phase = CONTROL_DRAINING;
-        arm(control,
-            belay_span_add(belay_span_add(longest_deadline(control->conf), IDLE_FOR), CUT_AFTER));
+        rt_timer_arm(control->rt, &control->timer, cut_at(control));
         for (uint32_t i = 0; i < control->worker_count; i++)
             worker_drain(&control->workers[i].worker, IDLE_FOR);
         return;
@@ -55,7 +47,8 @@ static void on_stop(void *owner)
     if (control->admin) admin_announce_drain(control->admin);
     for (uint32_t i = 0; i < control->worker_count; i++)
         worker_announce_drain(&control->workers[i].worker);
-    arm(control, control->conf->drain_grace_for);
+    rt_timer_arm(control->rt, &control->timer,
+                 belay_instant_add(rt_now(control->rt), control->conf->drain_grace_for));
 }
 
 static void on_reload(void *owner)
@@ -213,11 +206,12 @@ static void release(struct control *control)
     free(control->in_use);
     if (control->rt) rt_destroy(control->rt);
     if (control->conf) conf_give(control->conf);
+    for (size_t i = 0; i < OPTIONS_MAX; i++) free(control->started[i]);
 }
 
 bool control_start(struct control *control, const char *file, struct conf *conf, uint32_t workers)
 {
-    *control = (struct control){.file = file};
+    *control = (struct control){.file = file, .workers_given = workers != 0};
     targets_init(&control->targets);
     control->worker_count = workers ? workers : conf->workers ? conf->workers : cores();
     raise_descriptor_limit();

@@ -6,6 +6,7 @@
 #include "app/signals.h"
 #include "app/targets.h"
 #include "app/worker.h"
+#include "conf/option.h"
 #include "event/sink.h"
 
 enum control_phase { CONTROL_RUNNING, CONTROL_GRACE, CONTROL_DRAINING };
@@ -22,6 +23,9 @@ struct control {
     struct rt *rt;    /* the control loop: signals, the end's clock, the admin listener */
     struct signals signals;
     struct conf *conf;
+    char *started[OPTIONS_MAX];       /* the values of those options that only a start takes */
+    bool workers_given;               /* on the command line */
+    struct belay_instant old_ends_at; /* no operation of an earlier configuration lives longer */
     struct targets targets;
     struct belay_target **in_use; /* one for each of conf.targets */
     struct counters counters;     /* of conf's listeners and targets */

@@ -10,15 +10,24 @@
 
 struct entry {
     struct list node;
+    bool in_use; /* while sweeping */
     char *name;
     struct belay_policy policy;
     struct belay_target *target;
     void *memory;
 };
 
+/* A configuration that was taken, and the targets its operations use. */
+struct taken {
+    struct list node;
+    struct conf *conf;
+    struct belay_target *used[]; /* one for each of conf.targets */
+};
+
 void targets_init(struct targets *targets)
 {
     list_init(&targets->kept);
+    list_init(&targets->taken);
 }
 
 static void entry_free(struct entry *entry)
@@ -30,8 +39,17 @@ static void entry_free(struct entry *entry)
     free(entry);
 }
 
+static void taken_free(struct taken *taken)
+{
+    list_remove(&taken->node);
+    conf_give(taken->conf);
+    free(taken);
+}
+
 void targets_deinit(struct targets *targets)
 {
+    while (!list_empty(&targets->taken))
+        taken_free(CONTAINER_OF(targets->taken.next, struct taken, node));
     while (!list_empty(&targets->kept))
         entry_free(CONTAINER_OF(targets->kept.next, struct entry, node));
 }
@@ -76,4 +94,48 @@ bool targets_of(struct targets *targets, const struct conf *conf, struct belay_t
         out[i] = entry->target;
     }
     return true;
+}
+
+bool targets_keep(struct targets *targets, struct conf *conf, struct belay_target *const *used)
+{
+    struct taken *taken =
+        malloc(sizeof *taken + conf->target_count * sizeof(struct belay_target *));
+    if (!taken) return false;
+    taken->conf = conf_take(conf);
+    memcpy(taken->used, used, conf->target_count * sizeof(struct belay_target *));
+    list_push_back(&targets->taken, &taken->node);
+    return true;
+}
+
+static struct entry *entry_of(const struct targets *targets, const struct belay_target *target)
+{
+    struct list *node = targets->kept.next;
+    while (CONTAINER_OF(node, struct entry, node)->target != target) node = node->next;
+    return CONTAINER_OF(node, struct entry, node);
+}
+
+static void mark(struct targets *targets, const struct taken *taken)
+{
+    for (size_t i = 0; i < taken->conf->target_count; i++)
+        entry_of(targets, taken->used[i])->in_use = true;
+}
+
+void targets_sweep(struct targets *targets)
+{
+    for (struct list *node = targets->taken.next, *next; node != &targets->taken; node = next) {
+        struct taken *taken = CONTAINER_OF(node, struct taken, node);
+        next = node->next;
+        if (conf_is_shared(taken->conf))
+            mark(targets, taken);
+        else
+            taken_free(taken);
+    }
+    for (struct list *node = targets->kept.next, *next; node != &targets->kept; node = next) {
+        struct entry *entry = CONTAINER_OF(node, struct entry, node);
+        next = node->next;
+        if (!entry->in_use)
+            entry_free(entry);
+        else
+            entry->in_use = false;
+    }
 }

@@ -96,6 +96,11 @@ enum conf_verdict conf_parse(const char *file, struct belay_slice text, FILE *er
 struct conf *conf_load(const char *file, FILE *errors) __attribute__((warn_unused_result));
 struct conf *conf_take(struct conf *conf); /* one more reference; from any thread */
 void conf_give(struct conf *conf);         /* one less; the last frees; from any thread */
+/* Has anybody else a reference? Once it is false, all that they did before giving theirs is seen.
+ */
+bool conf_is_shared(const struct conf *conf);
+/* Of all routes: no operation under this configuration takes longer. */
+struct belay_span conf_longest_deadline(const struct conf *conf);
 /* Every option with its value, as YAML that loads to the same snapshot. */
 void conf_dump(const struct conf *conf, FILE *out);
 /* Every option with its default and what it means, for a person at a terminal. */

@@ -28,6 +28,7 @@ static const char *const ERRORS[] = {"",       "dns",      "refused",   "timeout
 
 #define ROOT(path, kind, field)                                                                    \
     .name = path, .scope = SCOPE_ROOT, .type = kind, .offset = offsetof(struct conf, field)
+#define START(path, kind, field) ROOT(path, kind, field), .at_start = true
 #define POLICY(path, kind, field)                                                                  \
     .name = path, .scope = SCOPE_POLICY, .type = kind,                                             \
     .offset = offsetof(struct belay_policy, field)
@@ -41,15 +42,15 @@ static const char *const ERRORS[] = {"",       "dns",      "refused",   "timeout
     .name = path, .scope = SCOPE_ROUTE, .type = kind, .offset = offsetof(struct conf_route, field)
 
 const struct option OPTIONS[] = {
-    {ROOT("admin.listen", TYPE_ADDRESS, admin), .zero = "none",
+    {START("admin.listen", TYPE_ADDRESS, admin), .zero = "none",
      .help = "Where metrics and health are answered."},
-    {ROOT("events.file", TYPE_FILE, events_file), .zero = "none",
+    {START("events.file", TYPE_FILE, events_file), .zero = "none",
      .help = "Where attempt events go, one JSON object a line; \"-\" is the standard output."},
-    {ROOT("events.buffer", TYPE_SIZE, events_buffer_bytes), .initial = "4MiB", .min = 64 * KIB,
+    {START("events.buffer", TYPE_SIZE, events_buffer_bytes), .initial = "4MiB", .min = 64 * KIB,
      .max = GIB, .help = "Events kept for a slow file before they are counted as lost."},
-    {ROOT("workers", TYPE_INTEGER, workers), .initial = "0", .max = 1024,
+    {START("workers", TYPE_INTEGER, workers), .initial = "0", .max = 1024,
      .help = "Threads that carry traffic; 0 is one a core."},
-    {ROOT("connections.max", TYPE_INTEGER, connections_max), .initial = "10000", .min = 1,
+    {START("connections.max", TYPE_INTEGER, connections_max), .initial = "10000", .min = 1,
      .max = COUNT_MAX, .help = "Client connections that may be open at once, over all listeners."},
     {ROOT("connections.head_timeout", TYPE_DURATION, head_timeout_for), .initial = "10s", .min = MS,
      .max = HOUR, .help = "How long a client may take to send the head of a request."},

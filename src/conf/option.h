@@ -56,6 +56,7 @@ struct option {
     const char *const *words; /* ended by NULL; "" is a value that nobody may write */
     const char *member;       /* TYPE_SWITCH: the option that `off` stands for */
     bool target_only;         /* belongs to the state that all routes to a target share */
+    bool at_start;            /* taken when the daemon starts, and not by a reload */
     const char *help;         /* one sentence */
 };
 

@@ -35,12 +35,29 @@ char *snapshot_text(struct snapshot *snapshot, struct belay_slice text)
     return copy;
 }
 
+struct belay_span conf_longest_deadline(const struct conf *conf)
+{
+    struct belay_span longest = {0};
+    for (size_t i = 0; i < conf->listener_count; i++) {
+        const struct conf_listener *listener = &conf->listeners[i];
+        for (size_t j = 0; j < listener->route_count; j++)
+            longest = belay_span_max(longest, listener->routes[j].policy.deadline_for);
+    }
+    return longest;
+}
+
 struct conf *conf_take(struct conf *conf)
 {
     struct snapshot *snapshot = CONTAINER_OF(conf, struct snapshot, conf);
     unsigned before = atomic_fetch_add_explicit(&snapshot->references, 1, memory_order_relaxed);
     CHECK(before > 0);
     return conf;
+}
+
+bool conf_is_shared(const struct conf *conf)
+{
+    const struct snapshot *snapshot = CONTAINER_OF(conf, const struct snapshot, conf);
+    return atomic_load_explicit(&snapshot->references, memory_order_acquire) > 1;
 }
 
 void conf_give(struct conf *conf)

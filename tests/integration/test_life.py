@@ -103,6 +103,83 @@ def test_sighup_keeps_the_old_configuration_when_the_new_one_is_wrong(start_orig
         assert client.get().status == 200
 
 
+def test_a_reload_says_what_it_cannot_change(start_origin, start_belay, tmp_path):
+    origin = start_origin()
+    config = configuration({"t": (origin.port, {})})
+    belay = start_belay(config)
+    events = belay.config["events"]["file"]
+    changed = {**belay.config, "workers": 3, "events": {"file": str(tmp_path / "moved")}}
+    for _ in range(2):  # a second reload says it again: it still waits
+        said = len(belay.process.lines)
+        belay.write_config({**changed, "admin": {"listen": "127.0.0.1:9"}})
+        belay.signal(signal.SIGHUP)
+        until(
+            lambda said=said: [line for line in belay.process.lines[said:] if "is taken" in line],
+            what="the reload",
+        )
+        told = [line for line in belay.process.lines[said:] if "needs a restart" in line]
+        assert told == [
+            f"belay: {belay.config_file}: {option} stays {now}; {then} needs a restart"
+            for option, now, then in (
+                ("admin.listen", "none", "127.0.0.1:9"),
+                ("events.file", events, tmp_path / "moved"),
+                ("workers", 1, 3),
+            )
+        ]
+    belay.write_config(belay.config)
+    said = len(belay.process.lines)
+    belay.signal(signal.SIGHUP)
+    until(
+        lambda: [line for line in belay.process.lines[said:] if "is taken" in line],
+        what="the reload",
+    )
+    assert not [line for line in belay.process.lines[said:] if "restart" in line]
+
+
+def test_a_reload_with_shorter_deadlines_does_not_cut_what_began_before(start_origin, start_belay):
+    """The end waits for the longest deadline that still runs, not for that of today's file."""
+    entered, gate = threading.Event(), threading.Event()
+
+    def waits(request, connection):
+        entered.set()
+        gate.wait(20)
+        return answer(200, b"late")
+
+    origin = start_origin(waits)
+    policy = {"deadline": "30s", "silence_timeout": "30s"}
+    belay = start_belay(configuration({"t": (origin.port, policy)}, drain={"grace": "10ms"}))
+    with Wire(belay.port, 30) as client:
+        client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert entered.wait(5)
+        belay.config["targets"]["t"]["policy"] = {"deadline": "100ms"}
+        belay.write_config(belay.config)
+        belay.signal(signal.SIGHUP)
+        belay.process.wait_for("is taken")
+        belay.signal(signal.SIGTERM)
+        with pytest.raises(subprocess.TimeoutExpired):
+            belay.process.child.wait(10)  # longer than 100 ms and what is added at the end
+        gate.set()
+        assert (client.answer().status, belay.process.wait(15)) == (200, 0)
+
+
+def test_a_drain_that_had_to_cut_ends_with_1(start_origin, start_belay):
+    """A connection that outlives all deadlines is cut, and the exit status says so."""
+    origin = start_origin()
+    belay = start_belay(
+        configuration(
+            {"t": (origin.port, {"deadline": "100ms"})},
+            drain={"grace": "10ms"},
+            connections={"head_timeout": "60s"},
+        )
+    )
+    with Wire(belay.port, 30) as client:
+        client.send("GET / HTTP/1.1\r\nHost: ")
+        belay.signal(signal.SIGTERM)
+        assert client.closed(30)
+        assert belay.process.wait(15) == 1
+    belay.process.wait_for("did not end by their deadlines and are cut")
+
+
 def test_a_wrong_configuration_says_where_and_ends_with_2(tmp_path):
     file = tmp_path / "belay.yaml"
     file.write_text("targets:\n  t:\n    adresses: [ 127.0.0.1:1 ]\n")
