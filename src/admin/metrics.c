@@ -31,7 +31,7 @@ static const struct metric listener_metrics[] = {
      NUMBER(struct proxy_stats, clients_gone)},
     {"belay_deadlines_ignored_total", "Incoming deadline fields that did not parse.", COUNTER,
      NUMBER(struct proxy_stats, deadlines_ignored)},
-    {"belay_overloaded_total", "Requests cut for want of memory.", COUNTER,
+    {"belay_overloaded_total", "Operations ended for want of memory or descriptors.", COUNTER,
      NUMBER(struct proxy_stats, overloaded)},
     {"belay_running_operations", "Operations under way.", GAUGE,
      NUMBER(struct proxy_stats, running)},

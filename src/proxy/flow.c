@@ -33,11 +33,6 @@ void flow_begin(struct proxy *proxy, struct server_exchange *exchange)
 {
     struct flow *flow = proxy_take_flow(proxy);
     proxy->stats.requests++;
-    if (!flow) {
-        proxy->stats.overloaded++;
-        server_abort(exchange);
-        return;
-    }
     server_set_user(exchange, flow);
     flow->exchange = exchange;
     flow->request = server_request_head(exchange);
@@ -48,6 +43,10 @@ void flow_begin(struct proxy *proxy, struct server_exchange *exchange)
     proxy->stats.deadlines_ignored += flow->facts.deadlines_ignored;
     int refusal = find_route(flow);
     ids_begin(flow);
+    if (flow->starved) {
+        flow_starve(flow);
+        return;
+    }
     if (refusal) {
         struct problem problem = problem_of_request(refusal);
         proxy->stats.unrouted += refusal != 400;
@@ -172,9 +171,11 @@ static bool client_is_slow(const struct flow *flow)
     return flow->paused || upload_waits_for_client(flow);
 }
 
-/* The attempt came to an error, or to an end that the client did not wait for. */
-static void lost(struct flow *flow, struct belay_outcome *outcome)
+/* The attempt came to an error, or to an end that the client did not wait for. `ours`: for want of
+ * our own memory or descriptors. */
+static void lost(struct flow *flow, struct belay_outcome *outcome, bool ours)
 {
+    flow->proxy->stats.overloaded += ours;
     if (flow->state == FLOW_STREAMING && !take_back(flow, outcome)) {
         if (!flow->recorded) (void)record(flow, outcome);
         flow->proxy->stats.cut++;
@@ -186,10 +187,9 @@ static void lost(struct flow *flow, struct belay_outcome *outcome)
         wait_to_repeat(flow, verdict.retry_at);
         return;
     }
-    bool ours = outcome->error == BELAY_ERROR_CANCELLED && !client_is_slow(flow) &&
-                verdict.decision != BELAY_DECISION_CHECK_STATE;
-    struct problem problem =
-        ours ? problem_of_shortage() : problem_of_error(verdict.decision, outcome);
+    struct problem problem = ours && verdict.decision != BELAY_DECISION_CHECK_STATE
+                                 ? problem_of_shortage()
+                                 : problem_of_error(verdict.decision, outcome);
     answer_problem(flow, &problem);
 }
 
@@ -207,7 +207,7 @@ static void attempt(struct flow *flow, const struct belay_admission *admission)
     if (!headers_write_request(flow, admission)) {
         struct belay_outcome none = {
             .error = BELAY_ERROR_CANCELLED, .phase = BELAY_PHASE_SEND, .sent = BELAY_UNSENT};
-        lost(flow, &none);
+        lost(flow, &none, true);
         return;
     }
     struct client_options options = {.connect_for = policy->connect_timeout_for,
@@ -251,7 +251,22 @@ static void out_of_time(struct flow *flow)
         cut_short(flow, client_is_slow(flow) ? BELAY_ERROR_CANCELLED : BELAY_ERROR_TIMEOUT);
     client_call_cancel(&flow->call);
     flow->call_runs = false;
-    lost(flow, &outcome);
+    lost(flow, &outcome, false);
+}
+
+void flow_starve(struct flow *flow)
+{
+    if (flow->call_runs) {
+        struct belay_outcome outcome = cut_short(flow, BELAY_ERROR_CANCELLED);
+        client_call_cancel(&flow->call);
+        flow->call_runs = false;
+        lost(flow, &outcome, true);
+        return;
+    }
+    struct problem problem = problem_of_shortage();
+    flow->proxy->stats.overloaded++;
+    flow->terminal = BELAY_TERMINAL_CANCELLED;
+    answer_problem(flow, &problem);
 }
 
 void flow_on_timer(struct rt_timer *timer)
@@ -358,7 +373,7 @@ static void on_failed(struct client_call *call, const struct client_failure *fai
                                                                       : BELAY_UNSENT,
                                     .answer_started = flow->state == FLOW_STREAMING,
                                     .stale = failure->stale};
-    lost(flow, &outcome);
+    lost(flow, &outcome, failure->error == BELAY_ERROR_CANCELLED);
 }
 
 static void on_call_writable(struct client_call *call)

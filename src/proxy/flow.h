@@ -84,6 +84,7 @@ struct flow {
     bool half_closed;             /* the client has shut its side */
     bool queued;                  /* ASKING: for a slot, so that a wake means something */
     bool paused;                  /* the client does not take the answer as fast as it comes */
+    bool starved;                 /* the reserve's: only tells the client that memory is short */
     enum belay_terminal terminal; /* how it ended without having become an operation of a target */
     struct belay_operation op;
     struct facts facts;
@@ -113,6 +114,7 @@ struct proxy {
     struct setup *setup; /* the current one */
     struct list setups;
     struct list running, spares;
+    struct flow *reserve;     /* so that a request without memory is answered and recorded, too */
     struct proxy_stats stats; /* clients: of the pools that are gone */
     void (*drained)(void *owner);
     void *drained_owner;
@@ -129,7 +131,8 @@ static inline struct client *flow_client(const struct flow *flow)
 }
 
 /* proxy.c */
-struct flow *proxy_take_flow(struct proxy *proxy); /* NULL: no memory */
+/* Without memory it is the reserve, `starved`, which must be closed before the next is taken. */
+struct flow *proxy_take_flow(struct proxy *proxy);
 void proxy_give_flow(struct flow *flow);
 
 /* flow.c: one operation, from the request's head to its record */
@@ -138,7 +141,10 @@ void flow_begin(struct proxy *proxy, struct server_exchange *exchange);
 void flow_gone(struct flow *flow, int status);
 void flow_writable(struct flow *flow);
 void flow_half_closed(struct flow *flow); /* the client sends no more */
-void flow_ask(struct flow *flow);         /* the gates, and the attempt when they let it through */
+/* Memory lacks to go on: the client is told so, or cut when its answer has begun. Closes the flow.
+ */
+void flow_starve(struct flow *flow);
+void flow_ask(struct flow *flow); /* the gates, and the attempt when they let it through */
 /* Its record; then `how`, or NULL when the exchange is over. */
 void flow_close(struct flow *flow, void (*how)(struct server_exchange *));
 void flow_on_timer(struct rt_timer *timer);

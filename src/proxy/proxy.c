@@ -125,11 +125,13 @@ struct flow *proxy_take_flow(struct proxy *proxy)
     struct flow *flow;
     if (list_empty(&proxy->spares)) {
         flow = make_flow(proxy);
-        if (!flow) return NULL;
     } else {
         flow = CONTAINER_OF(proxy->spares.next, struct flow, node);
         list_remove(&flow->node);
     }
+    bool starved = flow == NULL;
+    if (starved) flow = proxy->reserve;
+    flow->starved = starved;
     list_push_back(&proxy->running, &flow->node);
     proxy->stats.running++;
     flow->setup = proxy->setup;
@@ -165,21 +167,25 @@ void proxy_give_flow(struct flow *flow)
     setup_release(flow->setup);
     flow->setup = NULL;
     list_remove(&flow->node);
-    list_push_front(&proxy->spares, &flow->node);
+    if (!flow->starved) list_push_front(&proxy->spares, &flow->node);
     proxy->stats.running--;
 }
 
-static void free_spares(struct proxy *proxy)
+static void free_flow(struct flow *flow)
 {
-    while (!list_empty(&proxy->spares)) {
-        struct flow *flow = CONTAINER_OF(proxy->spares.next, struct flow, node);
-        list_remove(&flow->node);
-        buf_deinit(&flow->head);
-        buf_deinit(&flow->upload.body);
-        buf_deinit(&flow->held.fields);
-        buf_deinit(&flow->held.body);
-        free(flow);
-    }
+    list_remove(&flow->node);
+    buf_deinit(&flow->head);
+    buf_deinit(&flow->upload.body);
+    buf_deinit(&flow->held.fields);
+    buf_deinit(&flow->held.body);
+    free(flow);
+}
+
+static void free_flows(struct proxy *proxy)
+{
+    while (!list_empty(&proxy->spares))
+        free_flow(CONTAINER_OF(proxy->spares.next, struct flow, node));
+    if (proxy->reserve) free_flow(proxy->reserve);
 }
 
 /* ---- what the server tells ---- */
@@ -276,8 +282,10 @@ struct proxy *proxy_create(struct rt *rt, struct conf *conf, const struct proxy_
     list_init(&proxy->running);
     list_init(&proxy->spares);
     proxy->setup = setup_create(proxy, conf, options);
-    proxy->server = proxy->setup ? make_server(proxy, options) : NULL;
+    proxy->reserve = proxy->setup ? make_flow(proxy) : NULL;
+    proxy->server = proxy->reserve ? make_server(proxy, options) : NULL;
     if (proxy->server) return proxy;
+    free_flows(proxy);
     if (proxy->setup) setup_destroy(proxy->setup);
     free(proxy);
     return NULL;
@@ -348,6 +356,6 @@ void proxy_destroy(struct proxy *proxy)
     proxy->setup = NULL;
     while (!list_empty(&proxy->setups))
         setup_destroy(CONTAINER_OF(proxy->setups.next, struct setup, node));
-    free_spares(proxy);
+    free_flows(proxy);
     free(proxy);
 }

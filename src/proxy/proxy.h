@@ -7,10 +7,10 @@
  * wake an operation that waits for a bulkhead slot, which goes through rt_post.
  *
  * Guarantees (semantics 1 to 10, 16): one operation record for each request and for each input that
- * was none, but for a request that found no memory, which is cut and counted as `overloaded`; the
- * event of attempt n is handed over before attempt n + 1 starts; an answer is whole, or the client
- * sees that it was cut; at most `connections_max` operations at a time, each within the limits of
- * its route.
+ * was none; the event of attempt n is handed over before attempt n + 1 starts; an answer is whole,
+ * or the client sees that it was cut; at most `connections_max` operations at a time, each within
+ * the limits of its route. Where memory or descriptors lack, an operation ends with an honest 503
+ * (its answer not having begun), no other one notices, and no target is blamed.
  */
 #ifndef PROXY_PROXY_H
 #define PROXY_PROXY_H
@@ -43,7 +43,7 @@ struct proxy_stats {
     uint64_t cut;           /* answers that were cut, visibly */
     uint64_t clients_gone;  /* clients that left before their answer's end */
     uint64_t deadlines_ignored; /* incoming deadline fields that did not parse */
-    uint64_t overloaded;        /* requests cut: no memory for an operation */
+    uint64_t overloaded;        /* operations that ended for want of memory or descriptors */
     uint32_t running;           /* operations now */
     struct server_stats server;
     struct client_stats clients; /* the sum over the pools */

@@ -21,7 +21,7 @@ static void begin_streaming(struct flow *flow)
     flow->upload.streaming = true;
     flow->upload.chunked = flow->request->framing == HTTP1_CHUNKED;
     if (flow->upload.chunked && !buf_add(&flow->upload.body, "\r\n", 2)) {
-        flow_close(flow, server_abort);
+        flow_starve(flow);
         return;
     }
     server_body_pause(flow->exchange);
@@ -47,7 +47,7 @@ static void collect(struct flow *flow, struct belay_slice piece, bool end)
 {
     struct upload *upload = &flow->upload;
     if (!buf_add(&upload->body, piece.data, piece.length)) {
-        flow_close(flow, server_abort);
+        flow_starve(flow);
         return;
     }
     upload->whole = end;
@@ -94,7 +94,7 @@ void upload_take(struct flow *flow, struct belay_slice piece, bool end)
     if (!flow->call_runs || !upload->gone)
         return; /* the answer came first: nobody wants the rest */
     if (!frame(flow, piece, end)) {
-        flow_close(flow, server_abort);
+        flow_starve(flow);
         return;
     }
     push(flow);

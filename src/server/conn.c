@@ -302,11 +302,19 @@ static void conn_read_end(struct conn *conn)
     conn_advance(conn);
 }
 
+/* No memory to read a request into: whoever sent one is told, and whoever did not is left alone. */
+static void conn_refuse_unread(struct conn *conn)
+{
+    if (!rt_conn_dead(conn->io)) return;
+    server_say_full(conn->server, conn->io);
+    conn_close(conn, RT_CLOSE_GRACEFUL);
+}
+
 static void conn_read(struct conn *conn)
 {
     struct server *server = conn->server;
     if (!conn->exchange && !exchange_borrow(conn)) {
-        conn_close(conn, RT_CLOSE_ABORT);
+        conn_refuse_unread(conn);
         return;
     }
     struct server_exchange *exchange = conn->exchange;
@@ -407,16 +415,11 @@ static void on_timer(struct rt_timer *timer)
     conn_timed_out(conn);
 }
 
-void conn_accept(struct server *server, struct rt_conn *io)
+bool conn_accept(struct server *server, struct rt_conn *io)
 {
     static const struct rt_conn_events events = {.ready = on_ready, .failed = on_failed};
     struct conn *conn = calloc(1, sizeof *conn);
-    if (!conn) {
-        server->stats.refused_full++;
-        (void)atomic_fetch_sub(server->open, 1);
-        rt_conn_close(io, RT_CLOSE_ABORT);
-        return;
-    }
+    if (!conn) return false;
     conn->server = server;
     conn->io = io;
     conn->interest = RT_READ;
@@ -429,4 +432,5 @@ void conn_accept(struct server *server, struct rt_conn *io)
     server->stats.idle++;
     rt_conn_own(io, &events, conn);
     conn_settle(conn);
+    return true;
 }

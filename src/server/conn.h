@@ -80,8 +80,13 @@ struct server_exchange {
     char in[];
 };
 
+/* ---- server.c ---- */
+/* Best effort, without memory: there is nobody to wait for the rest. */
+void server_say_full(struct server *server, struct rt_conn *io);
+
 /* ---- conn.c ---- */
-void conn_accept(struct server *server, struct rt_conn *io);
+/* False, and `io` stays the caller's, without memory. */
+bool conn_accept(struct server *server, struct rt_conn *io) __attribute__((warn_unused_result));
 /* Moves the connection on as far as what has come and what was answered allow; the only caller of
  * the handler. */
 void conn_advance(struct conn *conn);

@@ -8,6 +8,8 @@
 #define OUT_BYTES_MAX (64 * 1024 * 1024) /* a longer backlog is a fault: the connection is cut */
 #define OUT_KEPT_BYTES (32 * 1024)       /* a spare exchange keeps no more */
 #define HEAD_HINT_BYTES 1024
+/* There before a request is read, so that an honest error to it needs no memory. */
+#define OUT_BYTES_MIN 2048
 #define CORK_BYTES 4096 /* answers up to that are gathered for one write */
 
 #define TEXT(literal) belay_slice(literal, sizeof(literal) - 1)
@@ -42,7 +44,10 @@ bool exchange_borrow(struct conn *conn)
     exchange_reset(exchange);
     exchange->conn = conn;
     conn->exchange = exchange;
-    return true;
+    size_t room;
+    if (buf_reserve(&exchange->out, OUT_BYTES_MIN, &room)) return true;
+    exchange_give_back(conn);
+    return false;
 }
 
 void exchange_give_back(struct conn *conn)

@@ -39,20 +39,23 @@ struct server *server_create(struct rt *rt, const struct server_limits *limits,
     return server;
 }
 
-static void on_accepted(void *owner, struct rt_conn *io)
+void server_say_full(struct server *server, struct rt_conn *io)
 {
     static const char full[] =
         "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n"
         "Content-Length: 0\r\n\r\n";
-    struct server *server = owner;
-    if (atomic_fetch_add(server->open, 1) < server->limits.connections_max) {
-        conn_accept(server, io);
-        return;
-    }
-    (void)atomic_fetch_sub(server->open, 1);
-    server->stats.refused_full++;
     struct belay_slice answer = belay_slice(full, sizeof full - 1);
-    (void)rt_conn_write(io, &answer, 1); /* best effort: there is nobody to wait for the rest */
+    server->stats.refused_full++;
+    (void)rt_conn_write(io, &answer, 1);
+}
+
+static void on_accepted(void *owner, struct rt_conn *io)
+{
+    struct server *server = owner;
+    bool fits = atomic_fetch_add(server->open, 1) < server->limits.connections_max;
+    if (fits && conn_accept(server, io)) return;
+    (void)atomic_fetch_sub(server->open, 1);
+    server_say_full(server, io);
     rt_conn_close(io, RT_CLOSE_GRACEFUL);
 }
 

@@ -11,7 +11,9 @@
  *
  * Bounds: an idle connection costs one small struct (< 256 bytes); a buffer of head_bytes_max + 16
  * KiB is lent to a connection only while a request is under way, and reading stops when pipelined
- * bytes fill it. Over connections_max a new connection is answered 503 and closed.
+ * bytes fill it. Over connections_max, and
+ * without memory for the connection or for its request, it is answered 503 and closed. An exchange
+ * has room for a head and 1 KiB of content from its beginning: a short answer needs no memory.
  */
 #ifndef SERVER_SERVER_H
 #define SERVER_SERVER_H

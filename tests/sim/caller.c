@@ -3,6 +3,7 @@
 #include "caller.h"
 
 #include "base/check.h"
+#include "spared.h"
 #include "wire.h"
 
 #include <stdarg.h>
@@ -91,8 +92,8 @@ static void add(struct caller *caller, const char *format, ...)
     va_start(arguments, format);
     int length = vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    CHECK(length > 0 && (size_t)length < sizeof(text) &&
-          buf_add(&caller->out, text, (size_t)length));
+    CHECK(length > 0 && (size_t)length < sizeof(text));
+    spared_add(&caller->out, text, (size_t)length);
     caller->bytes_composed += (size_t)length;
 }
 
@@ -100,8 +101,7 @@ static void add_body(struct caller *caller, uint64_t seed, size_t offset, size_t
 {
     while (count > 0) {
         size_t room;
-        char *at = buf_reserve(&caller->out, count, &room);
-        CHECK(at && room > 0);
+        char *at = spared_reserve(&caller->out, count, &room);
         size_t part = room < count ? room : count;
         wire_fill(at, seed, offset, part);
         buf_wrote(&caller->out, part);
@@ -325,7 +325,9 @@ static void on_start(struct rt_timer *timer)
     static const struct rt_conn_events events = {on_ready, on_failed};
     struct caller *caller = CONTAINER_OF(timer, struct caller, start);
     enum belay_error_class error;
+    shortage_spared++;
     caller->io = rt_connect(caller->rt, &caller->plan.to, &events, caller, &error);
+    shortage_spared--;
     if (!caller->io) {
         on_failed(caller, error);
         return;
@@ -338,8 +340,8 @@ static void on_start(struct rt_timer *timer)
 
 struct caller *caller_create(struct history *history, const struct caller_plan *plan)
 {
-    struct caller *caller = calloc(1, sizeof(*caller));
-    CHECK(caller && plan->count > 0 && plan->count <= CALLER_REQUESTS_MAX);
+    struct caller *caller = spared_calloc(1, sizeof(*caller));
+    CHECK(plan->count > 0 && plan->count <= CALLER_REQUESTS_MAX);
     caller->history = history;
     caller->rt = history->rt;
     caller->plan = *plan;

@@ -15,6 +15,7 @@ struct check_rules {
     struct belay_policy policy;    /* of the only target; its deadline is also the routes' */
     struct belay_span latency_max; /* one way, between proxy and origin */
     bool draining;                 /* the proxy was told to stop while callers were at it */
+    bool short_of_memory; /* a request may be answered 503 before anything is known of it */
 };
 
 /* What is left when everything was taken down. */

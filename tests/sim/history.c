@@ -3,6 +3,7 @@
 #include "history.h"
 
 #include "base/check.h"
+#include "spared.h"
 #include "world.h"
 
 #include <jansson.h>
@@ -22,8 +23,7 @@ void *rows_add(struct rows *rows, size_t row_bytes)
 {
     if (rows->count == rows->capacity) {
         rows->capacity = rows->capacity ? rows->capacity * 2 : 32;
-        rows->items = realloc(rows->items, rows->capacity * row_bytes);
-        CHECK(rows->items);
+        rows->items = spared_realloc(rows->items, rows->capacity * row_bytes);
     }
     void *row = (char *)rows->items + rows->count++ * row_bytes;
     memset(row, 0, row_bytes);
@@ -49,13 +49,14 @@ void history_note(struct history *history, const char *who, const char *format, 
     int64_t us = (rt_now(history->rt).ns - SIM_START_NS) / 1000;
     long long ms = us / 1000, rest_us = us % 1000;
     int length = snprintf(line, sizeof(line), "%6lld.%03lld  %-8s ", ms, rest_us, who);
-    CHECK(buf_add(&history->trace, line, (size_t)length));
+    spared_add(&history->trace, line, (size_t)length);
     va_list arguments;
     va_start(arguments, format);
     length = vsnprintf(line, sizeof(line), format, arguments);
     va_end(arguments);
     CHECK(length >= 0 && (size_t)length < sizeof(line));
-    CHECK(buf_add(&history->trace, line, (size_t)length) && buf_add(&history->trace, "\n", 1));
+    spared_add(&history->trace, line, (size_t)length);
+    spared_add(&history->trace, "\n", 1);
 }
 
 /* ---- event records ---- */

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/list.h"
 #include "caller.h"
+#include "spared.h"
 #include "wire.h"
 
 #include <stdarg.h>
@@ -242,15 +243,15 @@ static void add(struct conn *conn, const char *format, ...)
     va_start(arguments, format);
     int length = vsnprintf(line, sizeof(line), format, arguments);
     va_end(arguments);
-    CHECK(length > 0 && buf_add(&conn->out, line, (size_t)length));
+    CHECK(length > 0);
+    spared_add(&conn->out, line, (size_t)length);
 }
 
 static void add_body(struct conn *conn, uint64_t seed, uint64_t offset, size_t count)
 {
     while (count > 0) {
         size_t room;
-        char *at = buf_reserve(&conn->out, count, &room);
-        CHECK(at && room > 0);
+        char *at = spared_reserve(&conn->out, count, &room);
         size_t part = room < count ? room : count;
         wire_fill(at, seed, offset, part);
         buf_wrote(&conn->out, part);
@@ -506,8 +507,7 @@ static void on_accepted(void *owner, struct rt_conn *io)
 {
     static const struct rt_conn_events events = {on_ready, on_failed};
     struct origin *origin = owner;
-    struct conn *conn = calloc(1, sizeof(*conn));
-    CHECK(conn);
+    struct conn *conn = spared_calloc(1, sizeof(*conn));
     conn->origin = origin;
     conn->io = io;
     buf_init(&conn->out, ANSWER_BYTES_MAX);

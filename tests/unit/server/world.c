@@ -70,6 +70,11 @@ void rt_conn_own(struct rt_conn *conn, const struct rt_conn_events *events, void
     conn->owner = owner;
 }
 
+bool rt_conn_dead(struct rt_conn *conn)
+{
+    return buf_length(&conn->in) > 0 || conn->in_end || conn->in_reset;
+}
+
 struct rt_io rt_conn_read(struct rt_conn *conn, char *buffer, size_t capacity)
 {
     assert_false(conn->closed);
