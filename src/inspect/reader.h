@@ -20,6 +20,7 @@ enum inspect_step {
 
 struct inspect_reading {         /* counters so far */
     uint64_t bytes, bytes_total; /* as stored in the files; total 0: not known (a pipe) */
+    uint64_t text_bytes;         /* the same after decompression */
     uint64_t lines, other_lines, junk_lines, cut_lines, long_lines, unread_bytes;
     bool cut_start; /* the first line of the first file is no line's beginning */
 };
@@ -34,8 +35,10 @@ void inspect_reader_wait(struct inspect_reader *reader, int timeout_ms);
 const char *inspect_reader_error(const struct inspect_reader *reader);
 const struct inspect_reading *inspect_reader_counters(const struct inspect_reader *reader);
 
-/* One line in memory: the scanner that the reader uses. False: no record in it. `junk` is set when
- * something that began like one of ours could not be read. */
-bool inspect_scan(struct belay_slice line, struct inspect_record *record, bool *junk);
+/* One line in memory: the scanner that the reader uses. Escaped texts are unescaped in place, so
+ * that the line's bytes are not what they were. False: no record in it. `junk` is set when
+ * something that began like one of ours could not be read, or the line is binary. Fills all of the
+ * record but `line`. */
+bool inspect_scan(char *line, size_t length, struct inspect_record *record, bool *junk);
 
 #endif

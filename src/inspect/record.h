@@ -2,9 +2,9 @@
  * what is wrong with the line itself.
  *
  * A reader fills it, the collector and the contract check read it. Slices borrow the line's bytes
- * (or the reader's scratch, when a string had escapes) until the next line is read. Nothing here
+ * until the next line is read. Nothing here
  * trusts the line: every value was checked for its type and range when it was read; a value of a
- * wrong type is absent and named in `faults`.
+ * wrong type is absent and named in `wrong_type`.
  */
 #ifndef INSPECT_RECORD_H
 #define INSPECT_RECORD_H
@@ -19,7 +19,8 @@ enum inspect_kind {
     INSPECT_STATE_CHECK, /* "event":"state_check" */
     INSPECT_LOST,        /* "event":"lost" */
     INSPECT_UNKNOWN,     /* another "event", or a version that is not ours */
-    INSPECT_MERGED,      /* says that something failed, with none of our fields: "request failed" */
+    INSPECT_MERGED,      /* tells a failure with none of status, errorClass and decision: a sentence
+                            ("request failed"), or attempt fields beside one */
 };
 
 /* Which fields were there with a usable value; one bit each. NULL counts for STATUS and
@@ -60,20 +61,23 @@ enum inspect_field {
 };
 #define INSPECT_BIT(field) (UINT32_C(1) << (field))
 
-/* `word` keeps the text of a decision, reason, phase, ... that is in no vocabulary of ours. */
 struct inspect_record {
     enum inspect_kind kind;
     uint32_t present;    /* INSPECT_BIT of each field with a usable value */
     uint32_t wrong_type; /* ... of each that is there with a value of a wrong type or range */
     uint32_t wrong_word; /* ... of each whose word is not in its vocabulary */
+    uint32_t repeated;   /* ... of each that is there twice; the first usable value counts */
     uint32_t full_url;   /* ... of each text that holds a full URL, a query string or userinfo */
     uint32_t secret;     /* ... of each text in which something looks like a secret */
     bool foreign_full_url, foreign_secret; /* the same, in a field that is none of ours */
+    bool other_version;                    /* v is there and not ours (INSPECT_UNKNOWN) */
+    bool error_sentence;                   /* errorClass holds a sentence in place of a word */
     bool foreign_fields; /* the event object has fields that the contract does not name */
     struct belay_slice
-        suspect;            /* name of the first field of full_url, secret or the foreign ones */
-    uint64_t line;          /* from 1 */
-    struct belay_wall time; /* TIME */
+        suspect;             /* name of the first field of full_url, secret or the foreign ones */
+    struct belay_slice word; /* the first text of wrong_word */
+    uint64_t line;           /* from 1 */
+    struct belay_wall time;  /* TIME */
     struct belay_slice operation_id, request_id, method, target, route, endpoint, trace_id, span_id,
         fallback;
     uint32_t attempt;             /* >= 1 */

@@ -1,0 +1,347 @@
+/* suspect.c: the shapes of credentials and of URLs, one row a rule (suspect.h). */
+#include "inspect/suspect.h"
+
+#include <stdint.h>
+#include <strings.h>
+
+enum class {
+    UPPER = 1,
+    LOWER = 2,
+    DIGIT = 4,
+    DASH = 8,   /* - _ */
+    BASE64 = 16 /* + / = */
+};
+#define ALNUM (UPPER | LOWER | DIGIT)
+
+static unsigned class_of(char c)
+{
+    if (c >= 'a' && c <= 'z') return LOWER;
+    if (c >= 'A' && c <= 'Z') return UPPER;
+    if (c >= '0' && c <= '9') return DIGIT;
+    if (c == '-' || c == '_') return DASH;
+    if (c == '+' || c == '/' || c == '=') return BASE64;
+    return 0;
+}
+
+/* How many bytes from `at` on are of these classes. */
+static size_t run_of(struct belay_slice text, size_t at, unsigned classes)
+{
+    size_t from = at;
+    while (at < text.length && (class_of(text.data[at]) & classes)) at++;
+    return at - from;
+}
+
+static bool starts_with(struct belay_slice text, size_t at, const char *word)
+{
+    size_t length = strlen(word);
+    return text.length - at >= length && memcmp(text.data + at, word, length) == 0;
+}
+
+static bool starts_with_any_case(struct belay_slice text, size_t at, const char *word)
+{
+    size_t length = strlen(word);
+    return text.length - at >= length && strncasecmp(text.data + at, word, length) == 0;
+}
+
+static bool begins_word(struct belay_slice text, size_t at)
+{
+    return at == 0 || !(class_of(text.data[at - 1]) & ALNUM);
+}
+
+/* What stands where a value has been taken out: [redacted], <hidden>, ***, {}, xxx, a template. */
+static bool is_placeholder(struct belay_slice text, size_t at)
+{
+    static const char *const WORDS[] = {"redacted", "masked", "hidden",   "null", "none",
+                                        "true",     "false",  "filtered", "xxx",  "undefined"};
+    while (at < text.length && (text.data[at] == '"' || text.data[at] == '\'' ||
+                                text.data[at] == '\\' || text.data[at] == ' '))
+        at++;
+    if (at == text.length || strchr("*<[{$%.,;&)", text.data[at])) return true;
+    for (size_t i = 0; i < sizeof WORDS / sizeof WORDS[0]; i++) {
+        if (starts_with_any_case(text, at, WORDS[i])) return true;
+    }
+    return false;
+}
+
+/* ---- rules: each looks at one place, where a word begins ---- */
+
+struct key_shape {
+    const char *prefix;
+    unsigned classes;
+    size_t least; /* bytes of these classes behind the prefix */
+};
+
+static const struct key_shape KEY_SHAPES[] = {
+    {"AKIA", UPPER | DIGIT, 16},
+    {"ASIA", UPPER | DIGIT, 16},
+    {"AIza", ALNUM | DASH, 35},
+    {"ya29.", ALNUM | DASH, 20},
+    {"ghp_", ALNUM, 30},
+    {"gho_", ALNUM, 30},
+    {"ghu_", ALNUM, 30},
+    {"ghs_", ALNUM, 30},
+    {"ghr_", ALNUM, 30},
+    {"github_pat_", ALNUM | DASH, 22},
+    {"glpat-", ALNUM | DASH, 20},
+    {"xoxb-", ALNUM | DASH, 10},
+    {"xoxp-", ALNUM | DASH, 10},
+    {"xoxa-", ALNUM | DASH, 10},
+    {"xoxr-", ALNUM | DASH, 10},
+    {"xoxs-", ALNUM | DASH, 10},
+    {"sk_live_", ALNUM, 16},
+    {"sk_test_", ALNUM, 16},
+    {"rk_live_", ALNUM, 16},
+    {"sk-", ALNUM | DASH, 32},
+    {"npm_", ALNUM, 36},
+    {"dop_v1_", ALNUM, 40},
+    {"hf_", ALNUM, 30},
+    {"pypi-", ALNUM | DASH, 40},
+    {"whsec_", ALNUM | BASE64, 24},
+    {"SG.", ALNUM | DASH, 20},
+    {"AGE-SECRET-KEY-", UPPER | DIGIT, 40},
+};
+
+static bool is_key_shape(struct belay_slice text, size_t at)
+{
+    for (size_t i = 0; i < sizeof KEY_SHAPES / sizeof KEY_SHAPES[0]; i++) {
+        const struct key_shape *shape = &KEY_SHAPES[i];
+        if (starts_with(text, at, shape->prefix) &&
+            run_of(text, at + strlen(shape->prefix), shape->classes) >= shape->least)
+            return true;
+    }
+    return false;
+}
+
+/* Two parts of base64url that begin like JSON objects, and the dot between them. */
+static bool is_jwt(struct belay_slice text, size_t at)
+{
+    if (!starts_with(text, at, "eyJ")) return false;
+    size_t head = run_of(text, at, ALNUM | DASH), dot = at + head;
+    return head >= 10 && dot < text.length && text.data[dot] == '.' &&
+           run_of(text, dot + 1, ALNUM | DASH) >= 10;
+}
+
+/* "Bearer abc...", "Basic dXNlcj..." */
+static bool is_authorization(struct belay_slice text, size_t at)
+{
+    static const char *const SCHEMES[] = {"bearer", "basic", "negotiate"};
+    for (size_t i = 0; i < sizeof SCHEMES / sizeof SCHEMES[0]; i++) {
+        size_t value = at + strlen(SCHEMES[i]);
+        if (!starts_with_any_case(text, at, SCHEMES[i]) || value >= text.length) continue;
+        size_t spaces = 0;
+        while (value < text.length && (text.data[value] == ' ' || text.data[value] == '+'))
+            value++, spaces++;
+        struct belay_slice rest = {text.data + value, text.length - value};
+        size_t run = run_of(rest, 0, ALNUM | DASH | BASE64);
+        bool odd = run_of(rest, 0, LOWER) < run; /* "basic authentication" is prose */
+        if (spaces > 0 && run >= 8 && odd) return true;
+    }
+    return false;
+}
+
+static bool is_private_key(struct belay_slice text, size_t at)
+{
+    static const char END[] = "PRIVATE KEY";
+    if (!starts_with(text, at, "-----BEGIN ")) return false;
+    size_t left = text.length - at;
+    return memmem(text.data + at, left < 64 ? left : 64, END, sizeof END - 1) != NULL;
+}
+
+/* The length of a credential's name at this place, or 0. */
+static size_t credential_name(struct belay_slice text, size_t at)
+{
+    static const char *const NAMES[] = {
+        "password",        "passwd",          "passphrase",    "pwd",        "secret",
+        "token",           "api_key",         "api-key",       "apikey",     "access_key",
+        "accesskey",       "accountkey",      "client_secret", "secret_key", "private_key",
+        "signature",       "sessionid",       "session_id",    "jsessionid", "phpsessid",
+        "authorization",   "credentials",     "csrf",          "set-cookie", "cookie",
+        "x-amz-signature", "sharedaccesskey",
+    };
+    size_t longest = 0;
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
+        size_t length = strlen(NAMES[i]);
+        if (length > longest && starts_with_any_case(text, at, NAMES[i])) longest = length;
+    }
+    return longest;
+}
+
+/* password=..., "token": "...", Cookie: a=b. Behind a colon there may be prose ("token: expired"),
+ * so that the value must have more than small letters. */
+static bool is_assignment(struct belay_slice text, size_t at)
+{
+    size_t name = credential_name(text, at);
+    if (name == 0) return false;
+    at += name;
+    while (at < text.length && (text.data[at] == '"' || text.data[at] == '\'' ||
+                                text.data[at] == '\\' || text.data[at] == ' '))
+        at++;
+    if (at >= text.length || (text.data[at] != '=' && text.data[at] != ':')) return false;
+    bool colon = text.data[at] == ':';
+    if (is_placeholder(text, ++at)) return false;
+    while (at < text.length && strchr(" \"'\\", text.data[at])) at++;
+    size_t end = at;
+    while (end < text.length && !strchr(" \"'&,;\\", text.data[end])) end++;
+    if (!colon) return end - at >= 3;
+    return end - at >= 6 && run_of(text, at, LOWER) < end - at;
+}
+
+struct rule {
+    const char *name;
+    bool (*holds)(struct belay_slice text, size_t at);
+    size_t least;       /* bytes of text without which it cannot hold */
+    const char *firsts; /* what its matches begin with */
+};
+
+static const struct rule RULES[] = {
+    {"key shape", is_key_shape, 13, "ASgxsrndhpwy"},    {"json web token", is_jwt, 21, "e"},
+    {"authorization", is_authorization, 14, "bBnN"},    {"private key", is_private_key, 20, "-"},
+    {"assignment", is_assignment, 7, "aAcCjJpPsStTxX"},
+};
+#define RULE_COUNT (sizeof RULES / sizeof RULES[0])
+
+/* ---- looking random ---- */
+
+#define RANDOM_BYTES_MIN 32
+
+/* Long, with small and capital letters and digits all through: base64 of something. Hex, UUIDs and
+ * words with dashes have one case, or long runs of one class. */
+static bool is_random(const char *data, size_t length)
+{
+    size_t count[3] = {0}, changes = 0;
+    unsigned before = 0;
+    for (size_t i = 0; i < length; i++) {
+        unsigned class = class_of(data[i]);
+        if (class == UPPER) count[0]++;
+        if (class == LOWER) count[1]++;
+        if (class == DIGIT) count[2]++;
+        changes += class != before;
+        before = class;
+    }
+    return length >= RANDOM_BYTES_MIN && count[0] * 8 >= length && count[1] * 8 >= length &&
+           count[2] * 20 >= length && changes * 5 >= length * 2;
+}
+
+static bool holds_random(struct belay_slice text)
+{
+    for (size_t at = 0, run; at < text.length; at += run ? run : 1) {
+        run = 0;
+        while (at + run < text.length &&
+               ((class_of(text.data[at + run]) & (ALNUM | DASH)) || text.data[at + run] == '+'))
+            run++;
+        if (is_random(text.data + at, run)) return true;
+    }
+    return false;
+}
+
+/* ---- URLs ---- */
+
+/* "https://", with what stands before the colon a scheme. Returns where the authority begins, or
+ * 0. */
+static size_t authority_at(struct belay_slice text)
+{
+    const char *at = memmem(text.data, text.length, "://", 3);
+    if (!at) return 0;
+    size_t colon = (size_t)(at - text.data), scheme = colon;
+    while (scheme > 0 && (class_of(text.data[scheme - 1]) & (LOWER | UPPER))) scheme--;
+    return colon - scheme >= 2 ? colon + 3 : 0;
+}
+
+/* name:word@ from `at` on, before anything that ends an authority. */
+static bool has_user(struct belay_slice text, size_t at)
+{
+    bool colon = false;
+    for (size_t from = at; at < text.length; at++) {
+        char c = text.data[at];
+        if (c == '@') return colon && at > from + 2;
+        if (c == '/' || c == '?' || c == '#' || c == ' ' || c == '"') return false;
+        colon |= c == ':';
+    }
+    return false;
+}
+
+/* `?a=`, or in what is no prose `?a`. */
+static bool has_query(struct belay_slice text, bool prose)
+{
+    const char *at = memchr(text.data, '?', text.length);
+    while (at) {
+        size_t name = (size_t)(at - text.data) + 1, length = 0;
+        while (name + length < text.length &&
+               ((class_of(text.data[name + length]) & (ALNUM | DASH)) ||
+                strchr(".%[]", text.data[name + length])))
+            length++;
+        bool equals = name + length < text.length && text.data[name + length] == '=';
+        if (length > 0 && (equals || !prose)) return true;
+        at = memchr(text.data + name, '?', text.length - name);
+    }
+    return false;
+}
+
+/* ---- all of it ---- */
+
+/* Which bytes of a text can begin anything at all: most texts have none of them where a word
+ * begins, or are too short. */
+struct seen {
+    bool colon, question, at_sign, random_possible;
+};
+
+static struct seen look(struct belay_slice text)
+{
+    struct seen seen = {0};
+    seen.colon = memchr(text.data, ':', text.length) != NULL;
+    seen.question = memchr(text.data, '?', text.length) != NULL;
+    seen.at_sign = seen.colon && memchr(text.data, '@', text.length) != NULL;
+    seen.random_possible = text.length >= RANDOM_BYTES_MIN;
+    return seen;
+}
+
+const char *suspect_rule(struct belay_slice text, enum suspect_text kind)
+{
+    for (size_t at = 0; at < text.length; at++) {
+        if (!begins_word(text, at)) continue;
+        for (size_t i = 0; i < RULE_COUNT; i++) {
+            if (text.length - at >= RULES[i].least && strchr(RULES[i].firsts, text.data[at]) &&
+                RULES[i].holds(text, at))
+                return RULES[i].name;
+        }
+    }
+    return kind != SUSPECT_ID && holds_random(text) ? "random" : NULL;
+}
+
+unsigned suspect_find(struct belay_slice text, enum suspect_text kind)
+{
+    unsigned found = 0;
+    if (text.length < 4) return 0;
+    struct seen seen = look(text);
+    if (seen.question && has_query(text, kind == SUSPECT_PROSE)) found |= SUSPECT_QUERY;
+    if (seen.colon) {
+        size_t authority = authority_at(text);
+        if (authority) found |= SUSPECT_URL;
+        if (seen.at_sign && (authority || kind != SUSPECT_PROSE) && has_user(text, authority))
+            found |= SUSPECT_USER | (authority ? SUSPECT_SECRET : 0u);
+    }
+    if (suspect_rule(text, kind)) found |= SUSPECT_SECRET;
+    return found;
+}
+
+bool suspect_value(struct belay_slice name, struct belay_slice value)
+{
+    static const char *const NAMES[] = {
+        "password",      "passwd",
+        "pwd",           "secret",
+        "token",         "apikey",
+        "api_key",       "api-key",
+        "x-api-key",     "access_token",
+        "accesstoken",   "refreshtoken",
+        "refresh_token", "id_token",
+        "client_secret", "clientsecret",
+        "privatekey",    "private_key",
+        "cookie",        "set-cookie",
+        "authorization", "proxy-authorization",
+    };
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
+        if (strlen(NAMES[i]) == name.length && strncasecmp(NAMES[i], name.data, name.length) == 0)
+            return !is_placeholder(value, 0);
+    }
+    return false;
+}
