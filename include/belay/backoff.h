@@ -11,6 +11,7 @@
 #ifndef BELAY_BACKOFF_H
 #define BELAY_BACKOFF_H
 
+#include <belay/export.h>
 #include <belay/time.h>
 
 #ifdef __cplusplus
@@ -34,16 +35,17 @@ struct belay_backoff_config {
 
 /* The wait before the `n`-th retry (from 1; 0 is taken as 1). `previous` is the wait this gave for
  * the retry before, 0 for the first; only decorrelated looks at it. */
-struct belay_span belay_backoff_decide(const struct belay_backoff_config *config, uint32_t n,
-                                       struct belay_span previous, uint64_t luck);
+BELAY_API struct belay_span belay_backoff_decide(const struct belay_backoff_config *config,
+                                                 uint32_t n, struct belay_span previous,
+                                                 uint64_t luck);
 
 /* The wait when the server gave a hint: w = max(hint, base) + jitter, where
  *   0 <= jitter <= w/10  and  jitter <= spare - max(hint, base) - 1 ms,
  * so that nothing is called earlier than the server asked, and jitter alone never ends an
  * operation. `spare` is what remains of the deadline less the reserve. */
-struct belay_span belay_backoff_decide_hint(const struct belay_backoff_config *config,
-                                            struct belay_span hint, struct belay_span spare,
-                                            uint64_t luck);
+BELAY_API struct belay_span belay_backoff_decide_hint(const struct belay_backoff_config *config,
+                                                      struct belay_span hint,
+                                                      struct belay_span spare, uint64_t luck);
 
 #ifdef __cplusplus
 }

@@ -19,6 +19,7 @@
 #ifndef BELAY_BREAKER_H
 #define BELAY_BREAKER_H
 
+#include <belay/export.h>
 #include <belay/outcome.h>
 #include <belay/time.h>
 
@@ -94,21 +95,24 @@ struct belay_breaker_result {
     struct belay_span hint; /* of a 429, else 0: the next probe waits for it */
 };
 
-void belay_breaker_init(struct belay_breaker *breaker, const struct belay_breaker_config *config);
+BELAY_API void belay_breaker_init(struct belay_breaker *breaker,
+                                  const struct belay_breaker_config *config);
 /* May a call be made? Takes nothing and changes nothing. */
-struct belay_breaker_answer belay_breaker_decide(const struct belay_breaker *breaker,
-                                                 struct belay_instant now, bool is_retry);
+BELAY_API struct belay_breaker_answer belay_breaker_decide(const struct belay_breaker *breaker,
+                                                           struct belay_instant now, bool is_retry);
 /* Only after decide said PASS. A probe that is still out after `lease_at` counts as vanished. */
-struct belay_breaker_permit belay_breaker_take(struct belay_breaker *breaker,
-                                               struct belay_instant lease_at);
+BELAY_API struct belay_breaker_permit belay_breaker_take(struct belay_breaker *breaker,
+                                                         struct belay_instant lease_at);
 /* The permit comes back without a result. */
-void belay_breaker_give(struct belay_breaker *breaker, struct belay_breaker_permit permit);
+BELAY_API void belay_breaker_give(struct belay_breaker *breaker,
+                                  struct belay_breaker_permit permit);
 /* The permit comes back with one; `luck` is 64 random bits, for the jitter of an opening. */
-void belay_breaker_on_result(struct belay_breaker *breaker, struct belay_breaker_permit permit,
-                             const struct belay_breaker_result *result, struct belay_instant now,
-                             uint64_t luck);
+BELAY_API void belay_breaker_on_result(struct belay_breaker *breaker,
+                                       struct belay_breaker_permit permit,
+                                       const struct belay_breaker_result *result,
+                                       struct belay_instant now, uint64_t luck);
 /* closed, open, half_open; NULL for anything else. */
-const char *belay_breaker_state_name(enum belay_breaker_state state);
+BELAY_API const char *belay_breaker_state_name(enum belay_breaker_state state);
 
 #ifdef __cplusplus
 }

@@ -9,6 +9,8 @@
 #ifndef BELAY_BUDGET_H
 #define BELAY_BUDGET_H
 
+#include <belay/export.h>
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -27,20 +29,21 @@ struct belay_budget {        /* private fields */
 };
 
 /* Starts full: `burst` retries may be sent before the first operation has earned any. */
-void belay_budget_init(struct belay_budget *budget, const struct belay_budget_config *config);
+BELAY_API void belay_budget_init(struct belay_budget *budget,
+                                 const struct belay_budget_config *config);
 /* An operation's first attempt is sent. */
-void belay_budget_on_operation(struct belay_budget *budget);
+BELAY_API void belay_budget_on_operation(struct belay_budget *budget);
 /* Reserves one token for a retry that was decided. False: the budget is empty, nothing was taken.
  */
-bool belay_budget_take(struct belay_budget *budget);
+BELAY_API bool belay_budget_take(struct belay_budget *budget);
 /* The retry is sent: its token is spent. Only after a take that was true. */
-void belay_budget_on_retry(struct belay_budget *budget);
+BELAY_API void belay_budget_on_retry(struct belay_budget *budget);
 /* The retry will never be sent: its token goes back. Only after a take that was true. */
-void belay_budget_give(struct belay_budget *budget);
+BELAY_API void belay_budget_give(struct belay_budget *budget);
 /* What several processes know of one budget, in millionths, cut to what this one's limit allows;
  * `own` tokens are reserved here, whatever the others say. */
-void belay_budget_restore(struct belay_budget *budget, uint64_t free, uint64_t reserved,
-                          uint32_t own);
+BELAY_API void belay_budget_restore(struct belay_budget *budget, uint64_t free, uint64_t reserved,
+                                    uint32_t own);
 
 #ifdef __cplusplus
 }

@@ -9,6 +9,8 @@
 #ifndef BELAY_BULKHEAD_H
 #define BELAY_BULKHEAD_H
 
+#include <belay/export.h>
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,18 +33,18 @@ struct belay_bulkhead { /* the counts may be read */
 
 enum belay_bulkhead_answer { BELAY_BULKHEAD_FREE, BELAY_BULKHEAD_QUEUE, BELAY_BULKHEAD_FULL };
 
-void belay_bulkhead_init(struct belay_bulkhead *bulkhead,
-                         const struct belay_bulkhead_config *config);
+BELAY_API void belay_bulkhead_init(struct belay_bulkhead *bulkhead,
+                                   const struct belay_bulkhead_config *config);
 /* For a newcomer. Takes nothing. */
-enum belay_bulkhead_answer belay_bulkhead_decide(const struct belay_bulkhead *bulkhead);
+BELAY_API enum belay_bulkhead_answer belay_bulkhead_decide(const struct belay_bulkhead *bulkhead);
 /* A slot: a free one after decide said FREE, or the promised one. */
-void belay_bulkhead_take(struct belay_bulkhead *bulkhead, bool promised);
+BELAY_API void belay_bulkhead_take(struct belay_bulkhead *bulkhead, bool promised);
 /* A place in the queue, after decide said QUEUE; and when a waiter leaves it without a slot. */
-void belay_bulkhead_on_wait(struct belay_bulkhead *bulkhead);
-void belay_bulkhead_on_leave(struct belay_bulkhead *bulkhead);
+BELAY_API void belay_bulkhead_on_wait(struct belay_bulkhead *bulkhead);
+BELAY_API void belay_bulkhead_on_leave(struct belay_bulkhead *bulkhead);
 /* The slot comes back (or the promise of one). True: it is now promised to the first waiter, who
  * leaves the queue and must be told. */
-bool belay_bulkhead_give(struct belay_bulkhead *bulkhead, bool promised);
+BELAY_API bool belay_bulkhead_give(struct belay_bulkhead *bulkhead, bool promised);
 
 #ifdef __cplusplus
 }

@@ -7,6 +7,8 @@
 #ifndef BELAY_CLASSIFY_H
 #define BELAY_CLASSIFY_H
 
+#include <belay/export.h>
+#include <belay/method.h>
 #include <belay/outcome.h>
 
 #ifdef __cplusplus
@@ -25,8 +27,12 @@ struct belay_traits {
     uint64_t hold_key;
 };
 
+/* What the method alone says: safe, or else a write that is not to be repeated. Declare more (that
+ * it is idempotent, bears a key) by setting the field. */
+BELAY_API struct belay_traits belay_traits_of(enum belay_method method);
+
 /* Safe and not declared a write, or declared idempotent, or keyed (semantics 1). */
-bool belay_traits_replay_safe(const struct belay_traits *traits);
+BELAY_API bool belay_traits_replay_safe(const struct belay_traits *traits);
 
 /* The outcomes that are worth repeating [timeout reset closed refused dns 429 502 503 504]. */
 struct belay_retry_on {
@@ -35,8 +41,8 @@ struct belay_retry_on {
 };
 
 /* The default list; and one more status (100..599, others are ignored). */
-struct belay_retry_on belay_retry_on_default(void);
-void belay_retry_on_add_status(struct belay_retry_on *retry_on, int status);
+BELAY_API struct belay_retry_on belay_retry_on_default(void);
+BELAY_API void belay_retry_on_add_status(struct belay_retry_on *retry_on, int status);
 
 /* What an outcome means for a request. */
 struct belay_class {
@@ -48,9 +54,10 @@ struct belay_class {
 
 /* Rules 1, 3 and 4. `unsafe_refusals`: the route declares that 429 and 503 started nothing. An
  * outcome with a status counts as answered, whatever `sent` says. */
-struct belay_class belay_classify_decide(const struct belay_traits *traits,
-                                         const struct belay_retry_on *retry_on,
-                                         bool unsafe_refusals, const struct belay_outcome *outcome);
+BELAY_API struct belay_class belay_classify_decide(const struct belay_traits *traits,
+                                                   const struct belay_retry_on *retry_on,
+                                                   bool unsafe_refusals,
+                                                   const struct belay_outcome *outcome);
 #ifdef __cplusplus
 }
 #endif

@@ -8,6 +8,7 @@
 #ifndef BELAY_DEADLINE_H
 #define BELAY_DEADLINE_H
 
+#include <belay/export.h>
 #include <belay/time.h>
 
 #ifdef __cplusplus
@@ -16,8 +17,9 @@ extern "C" {
 
 /* started_at + min(configured, incoming): a caller's deadline only ever shortens ours. A negative
  * span is 0; without one from the caller, pass the configured span twice. */
-struct belay_instant belay_deadline_at(struct belay_instant started_at,
-                                       struct belay_span configured, struct belay_span incoming);
+BELAY_API struct belay_instant belay_deadline_at(struct belay_instant started_at,
+                                                 struct belay_span configured,
+                                                 struct belay_span incoming);
 /* max(0, deadline_at - now). */
 static inline struct belay_span belay_deadline_remaining(struct belay_instant deadline_at,
                                                          struct belay_instant now)
@@ -31,9 +33,9 @@ static inline bool belay_deadline_allows(struct belay_span remaining, struct bel
     return remaining.ns > belay_span_add(wait, reserve).ns;
 }
 /* min(now + attempt_timeout, deadline_at); a timeout of 0 is none. */
-struct belay_instant belay_deadline_attempt_end(struct belay_instant now,
-                                                struct belay_instant deadline_at,
-                                                struct belay_span attempt_timeout);
+BELAY_API struct belay_instant belay_deadline_attempt_end(struct belay_instant now,
+                                                          struct belay_instant deadline_at,
+                                                          struct belay_span attempt_timeout);
 
 #ifdef __cplusplus
 }

@@ -9,6 +9,7 @@
 #ifndef BELAY_EVENT_H
 #define BELAY_EVENT_H
 
+#include <belay/export.h>
 #include <belay/operation.h>
 #include <belay/outcome.h>
 #include <belay/slice.h>
@@ -49,22 +50,23 @@ struct belay_lost_event {
 
 /* Writes at most `capacity` bytes with the closing newline; returns the length, or 0 when it does
  * not fit. */
-size_t belay_attempt_event_encode(const struct belay_attempt_event *event, char *out,
-                                  size_t capacity);
-size_t belay_operation_event_encode(const struct belay_operation_event *event, char *out,
-                                    size_t capacity);
-size_t belay_lost_event_encode(const struct belay_lost_event *event, char *out, size_t capacity);
+BELAY_API size_t belay_attempt_event_encode(const struct belay_attempt_event *event, char *out,
+                                            size_t capacity);
+BELAY_API size_t belay_operation_event_encode(const struct belay_operation_event *event, char *out,
+                                              size_t capacity);
+BELAY_API size_t belay_lost_event_encode(const struct belay_lost_event *event, char *out,
+                                         size_t capacity);
 
 /* The endpoint of a request: the route's template when it has one; else the path alone (no scheme,
  * userinfo, authority, query, fragment or path parameter), with {} in place of every segment that
  * could be an id, a token or somebody's name: no letters, a run of four digits, UUID, long hex or
  * base64, e-mail, anything escaped. Returns `route` or a slice of `room`; never longer than the
  * room: a longer path ends in "/...". */
-struct belay_slice belay_event_endpoint(struct belay_slice path, struct belay_slice route,
-                                        char room[BELAY_EVENT_ENDPOINT_BYTES_MAX]);
+BELAY_API struct belay_slice belay_event_endpoint(struct belay_slice path, struct belay_slice route,
+                                                  char room[BELAY_EVENT_ENDPOINT_BYTES_MAX]);
 /* May this id, given by a caller, be an operation's? 1 to BELAY_OPERATION_ID_MAX letters, digits
  * and - _ . : + = ~ */
-bool belay_event_id_valid(struct belay_slice id);
+BELAY_API bool belay_event_id_valid(struct belay_slice id);
 
 #ifdef __cplusplus
 }

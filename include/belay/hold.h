@@ -13,6 +13,7 @@
 #ifndef BELAY_HOLD_H
 #define BELAY_HOLD_H
 
+#include <belay/export.h>
 #include <belay/time.h>
 
 #ifdef __cplusplus
@@ -39,16 +40,17 @@ struct belay_hold_ticket {
     struct belay_instant at;
 };
 
-void belay_hold_init(struct belay_hold *hold);
+BELAY_API void belay_hold_init(struct belay_hold *hold);
 /* A 429 or 503 came with a hint (>= 0). */
-void belay_hold_on_hint(struct belay_hold *hold, const struct belay_hold_config *config,
-                        struct belay_instant now, struct belay_span hint);
+BELAY_API void belay_hold_on_hint(struct belay_hold *hold, const struct belay_hold_config *config,
+                                  struct belay_instant now, struct belay_span hint);
 /* When the bearer of `ticket` may pass; <= now: at once. Takes nothing. */
-struct belay_instant belay_hold_next_at(const struct belay_hold *hold, struct belay_instant now,
-                                        const struct belay_hold_ticket *ticket);
+BELAY_API struct belay_instant belay_hold_next_at(const struct belay_hold *hold,
+                                                  struct belay_instant now,
+                                                  const struct belay_hold_ticket *ticket);
 /* The caller will wait until next_at, which was later than now: the ticket is for that instant. */
-void belay_hold_take(struct belay_hold *hold, const struct belay_hold_config *config,
-                     struct belay_instant now, struct belay_hold_ticket *ticket);
+BELAY_API void belay_hold_take(struct belay_hold *hold, const struct belay_hold_config *config,
+                               struct belay_instant now, struct belay_hold_ticket *ticket);
 
 #ifdef __cplusplus
 }

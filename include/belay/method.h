@@ -2,6 +2,7 @@
 #ifndef BELAY_METHOD_H
 #define BELAY_METHOD_H
 
+#include <belay/export.h>
 #include <belay/slice.h>
 
 #ifdef __cplusplus
@@ -23,11 +24,11 @@ enum belay_method {
 };
 
 /* GET, HEAD, OPTIONS, TRACE (RFC 9110 9.2.1). */
-bool belay_method_is_safe(enum belay_method method);
+BELAY_API bool belay_method_is_safe(enum belay_method method);
 /* Case-sensitive, as the RFC says; OTHER for everything unlisted. */
-enum belay_method belay_method_parse(struct belay_slice text);
+BELAY_API enum belay_method belay_method_parse(struct belay_slice text);
 /* NULL for OTHER. */
-const char *belay_method_name(enum belay_method method);
+BELAY_API const char *belay_method_name(enum belay_method method);
 
 #ifdef __cplusplus
 }

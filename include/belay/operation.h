@@ -23,6 +23,7 @@
 #ifndef BELAY_OPERATION_H
 #define BELAY_OPERATION_H
 
+#include <belay/export.h>
 #include <belay/outcome.h>
 #include <belay/policy.h>
 #include <belay/target.h>
@@ -85,32 +86,36 @@ struct belay_operation { /* private fields; here so that the caller can embed it
 /* `wake` (target.h says what it may do) may be NULL when the target's bulkhead has no queue.
  * deadline_at > started_at is not required: an operation without time is refused at its first
  * admit. */
-void belay_operation_init(struct belay_operation *op, const struct belay_policy *policy,
-                          struct belay_target *target, const struct belay_traits *traits,
-                          struct belay_instant started_at, struct belay_instant deadline_at,
-                          void (*wake)(struct belay_waiter *));
+BELAY_API void belay_operation_init(struct belay_operation *op, const struct belay_policy *policy,
+                                    struct belay_target *target, const struct belay_traits *traits,
+                                    struct belay_instant started_at,
+                                    struct belay_instant deadline_at,
+                                    void (*wake)(struct belay_waiter *));
 /* What the request is became known only after init: before the first record. The hold's key stays.
  */
-void belay_operation_on_traits(struct belay_operation *op, const struct belay_traits *traits);
+BELAY_API void belay_operation_on_traits(struct belay_operation *op,
+                                         const struct belay_traits *traits);
 /* Before each attempt, and again after WAIT and QUEUED. Asked too early it answers WAIT or QUEUED
  * again. */
-struct belay_admission belay_operation_admit(struct belay_operation *op, struct belay_instant now);
+BELAY_API struct belay_admission belay_operation_admit(struct belay_operation *op,
+                                                       struct belay_instant now);
 /* Is this status to be decided at its head (semantics 3, "what is held")? True when a repeat of it
  * would be considered at all (in retry_on, and the request may be repeated after it), or the state
  * is to be asked for instead of passing it on. Call record at the head then; otherwise stream, and
  * call record when the message has ended. */
-bool belay_operation_decides_at_head(const struct belay_operation *op, int status);
+BELAY_API bool belay_operation_decides_at_head(const struct belay_operation *op, int status);
 /* What this outcome would mean for this operation: what `explain` shows. */
-enum belay_outcome_class belay_operation_class(const struct belay_operation *op,
-                                               const struct belay_outcome *outcome);
+BELAY_API enum belay_outcome_class belay_operation_class(const struct belay_operation *op,
+                                                         const struct belay_outcome *outcome);
 /* The attempt that was admitted came to `outcome`; exactly once for each ADMITTED. */
-struct belay_verdict belay_operation_record(struct belay_operation *op,
-                                            const struct belay_outcome *outcome,
-                                            struct belay_instant now, uint64_t luck);
+BELAY_API struct belay_verdict belay_operation_record(struct belay_operation *op,
+                                                      const struct belay_outcome *outcome,
+                                                      struct belay_instant now, uint64_t luck);
 /* The caller of the operation has gone while no attempt was under way (waiting, queued). An attempt
  * under way is recorded with error `cancelled` instead. */
-void belay_operation_cancel(struct belay_operation *op, struct belay_instant now);
-struct belay_ending belay_operation_finish(struct belay_operation *op, struct belay_instant now);
+BELAY_API void belay_operation_cancel(struct belay_operation *op, struct belay_instant now);
+BELAY_API struct belay_ending belay_operation_finish(struct belay_operation *op,
+                                                     struct belay_instant now);
 
 #ifdef __cplusplus
 }

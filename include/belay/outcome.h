@@ -10,6 +10,7 @@
 #ifndef BELAY_OUTCOME_H
 #define BELAY_OUTCOME_H
 
+#include <belay/export.h>
 #include <belay/time.h>
 #include <stddef.h>
 
@@ -141,20 +142,37 @@ struct belay_outcome {
                                has_retry_after */
 };
 
-const char *belay_error_class_name(enum belay_error_class value);
-const char *belay_phase_name(enum belay_phase value);
-const char *belay_sent_name(enum belay_sent value);
-const char *belay_decision_name(enum belay_decision value);
-const char *belay_terminal_name(enum belay_terminal value);
-const char *belay_reason_name(enum belay_reason value);
-const char *belay_outcome_class_name(enum belay_outcome_class value);
-const char *belay_wait_source_name(enum belay_wait_source value);
+/* An answer with this status (100..599) was read; nothing of it was passed on yet. */
+static inline struct belay_outcome belay_outcome_status(int status)
+{
+    struct belay_outcome outcome = {
+        status, BELAY_ERROR_NONE, BELAY_PHASE_NONE, BELAY_ANSWERED, false, false, false, 0};
+    return outcome;
+}
+
+/* No answer: what struck, where, and what is known to have been sent. */
+static inline struct belay_outcome belay_outcome_error(enum belay_error_class error,
+                                                       enum belay_phase phase, enum belay_sent sent)
+{
+    struct belay_outcome outcome = {0, error, phase, sent, false, false, false, 0};
+    return outcome;
+}
+
+BELAY_API const char *belay_error_class_name(enum belay_error_class value);
+BELAY_API const char *belay_phase_name(enum belay_phase value);
+BELAY_API const char *belay_sent_name(enum belay_sent value);
+BELAY_API const char *belay_decision_name(enum belay_decision value);
+BELAY_API const char *belay_terminal_name(enum belay_terminal value);
+BELAY_API const char *belay_reason_name(enum belay_reason value);
+BELAY_API const char *belay_outcome_class_name(enum belay_outcome_class value);
+BELAY_API const char *belay_wait_source_name(enum belay_wait_source value);
 
 /* Each returns true and sets *out for a listed word of `length` bytes; else false, *out untouched.
  */
-bool belay_error_class_parse(const char *word, size_t length, enum belay_error_class *out);
-bool belay_phase_parse(const char *word, size_t length, enum belay_phase *out);
-bool belay_sent_parse(const char *word, size_t length, enum belay_sent *out);
+BELAY_API bool belay_error_class_parse(const char *word, size_t length,
+                                       enum belay_error_class *out);
+BELAY_API bool belay_phase_parse(const char *word, size_t length, enum belay_phase *out);
+BELAY_API bool belay_sent_parse(const char *word, size_t length, enum belay_sent *out);
 
 #ifdef __cplusplus
 }

@@ -2,6 +2,7 @@
 #ifndef BELAY_POLICY_H
 #define BELAY_POLICY_H
 
+#include <belay/export.h>
 #include <belay/backoff.h>
 #include <belay/breaker.h>
 #include <belay/budget.h>
@@ -39,7 +40,7 @@ struct belay_policy {
 };
 
 /* Every default of semantics 4 to 9 (network: local). */
-struct belay_policy belay_policy_default(void);
+BELAY_API struct belay_policy belay_policy_default(void);
 
 #ifdef __cplusplus
 }

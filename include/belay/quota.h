@@ -10,6 +10,7 @@
 #ifndef BELAY_QUOTA_H
 #define BELAY_QUOTA_H
 
+#include <belay/export.h>
 #include <belay/time.h>
 
 #ifdef __cplusplus
@@ -34,18 +35,18 @@ struct belay_quota { /* private fields */
     struct belay_span limit_pace;
 };
 
-void belay_quota_init(struct belay_quota *quota, const struct belay_quota_config *config);
+BELAY_API void belay_quota_init(struct belay_quota *quota, const struct belay_quota_config *config);
 /* When a call with `ahead` waiters before it may go; <= now: at once. Takes nothing. */
-struct belay_instant belay_quota_next_at(const struct belay_quota *quota, struct belay_instant now,
-                                         uint32_t ahead);
+BELAY_API struct belay_instant belay_quota_next_at(const struct belay_quota *quota,
+                                                   struct belay_instant now, uint32_t ahead);
 /* A call goes, after next_at said so. */
-void belay_quota_take(struct belay_quota *quota, struct belay_instant now);
+BELAY_API void belay_quota_take(struct belay_quota *quota, struct belay_instant now);
 /* The recipient answered 429. */
-void belay_quota_on_too_many(struct belay_quota *quota, struct belay_instant now);
+BELAY_API void belay_quota_on_too_many(struct belay_quota *quota, struct belay_instant now);
 /* The recipient said that `left` calls may be made in the next `reset_for`. Only ever lowers the
  * pace. */
-void belay_quota_on_limit(struct belay_quota *quota, struct belay_instant now, uint64_t left,
-                          struct belay_span reset_for);
+BELAY_API void belay_quota_on_limit(struct belay_quota *quota, struct belay_instant now,
+                                    uint64_t left, struct belay_span reset_for);
 
 #ifdef __cplusplus
 }

@@ -7,6 +7,7 @@
 #ifndef BELAY_RETRY_H
 #define BELAY_RETRY_H
 
+#include <belay/export.h>
 #include <belay/classify.h>
 #include <belay/time.h>
 
@@ -34,10 +35,10 @@ struct belay_retry_plan {
     enum belay_reason reason;
 };
 
-struct belay_retry_plan belay_retry_decide(const struct belay_retry_facts *facts);
+BELAY_API struct belay_retry_plan belay_retry_decide(const struct belay_retry_facts *facts);
 /* `planned` says RETRY. has_token: one was reserved (rule 7). closed: the breaker is (rule 8). */
-struct belay_retry_plan belay_retry_decide_shared(struct belay_retry_plan planned, bool has_token,
-                                                  bool closed);
+BELAY_API struct belay_retry_plan belay_retry_decide_shared(struct belay_retry_plan planned,
+                                                            bool has_token, bool closed);
 
 #ifdef __cplusplus
 }

@@ -4,11 +4,13 @@
  * through `belay_operation_admit`, `_record` and `_finish` (operation.h); nobody else changes that
  * state. Limits mean what they say whatever the number of threads. Thread rule: every function may
  * be called from any thread. `now` may come from different threads' clocks: the target clamps it to
- * the latest it has seen. No function blocks longer than the lock, none allocates.
+ * the latest it has seen. No function blocks longer than the lock; only
+ * create allocates.
  */
 #ifndef BELAY_TARGET_H
 #define BELAY_TARGET_H
 
+#include <belay/export.h>
 #include <belay/policy.h>
 
 #ifdef __cplusplus
@@ -55,21 +57,28 @@ struct belay_target_stats {
     int breaker_state; /* enum belay_breaker_state */
 };
 
-/* Bytes and alignment to reserve for a target; it is opaque. */
-size_t belay_target_size(void);
+/* A target on the heap, or NULL when there is no memory; destroy it when no operation uses it. It
+ * copies the policy's target-wide parts (budget, breaker, bulkhead, quota, hold). `seed` starts the
+ * dice of the breaker's jitter: any number, best another one in each process. */
+BELAY_API struct belay_target *belay_target_create(const struct belay_policy *policy,
+                                                   uint64_t seed) BELAY_MUST_USE;
+/* NULL is nothing to do. No operation may be using it. */
+BELAY_API void belay_target_destroy(struct belay_target *target);
+
+/* The same in memory of the caller's: how many bytes to reserve. */
+BELAY_API size_t belay_target_size(void);
 /* Fills `memory` (belay_target_size() bytes, aligned for any type) and returns it as a target.
- * Copies the policy's target-wide parts (budget, breaker, bulkhead, quota, hold). `seed` starts the
- * dice of the breaker's jitter. */
-struct belay_target *belay_target_init(void *memory, const struct belay_policy *policy,
-                                       uint64_t seed);
+ * Policy and seed as above. */
+BELAY_API struct belay_target *belay_target_init(void *memory, const struct belay_policy *policy,
+                                                 uint64_t seed);
 /* No operation may be using it. The memory stays the caller's. */
-void belay_target_deinit(struct belay_target *target);
+BELAY_API void belay_target_deinit(struct belay_target *target);
 /* The recipient said (RateLimit fields) that `left` calls may be made in the next `reset_for`:
  * lowers the pace of the quota, if there is one. */
-void belay_target_on_limit(struct belay_target *target, struct belay_instant now, uint64_t left,
-                           struct belay_span reset_for);
-void belay_target_stats(struct belay_target *target, struct belay_instant now,
-                        struct belay_target_stats *out);
+BELAY_API void belay_target_on_limit(struct belay_target *target, struct belay_instant now,
+                                     uint64_t left, struct belay_span reset_for);
+BELAY_API void belay_target_stats(struct belay_target *target, struct belay_instant now,
+                                  struct belay_target_stats *out);
 
 #ifdef __cplusplus
 }

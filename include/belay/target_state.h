@@ -59,14 +59,14 @@ struct belay_target_state { /* private fields, here so that the caller can keep 
 
 /* Nothing is known. `generation` > 0 is one that no earlier state of this target has reached, such
  * as the time: permits and tickets that were given under a state that was lost mean nothing. */
-void belay_target_state_init(struct belay_target_state *state, uint64_t generation);
+BELAY_API void belay_target_state_init(struct belay_target_state *state, uint64_t generation);
 
 /* What the target knows; nothing of what its policy turns off. */
-void belay_target_export(struct belay_target *target, struct belay_instant now,
-                         struct belay_target_state *state);
+BELAY_API void belay_target_export(struct belay_target *target, struct belay_instant now,
+                                   struct belay_target_state *state);
 /* The target knows this instead; it was exported at `at`, an instant of this process's clock. */
-void belay_target_import(struct belay_target *target, struct belay_instant at,
-                         const struct belay_target_state *state);
+BELAY_API void belay_target_import(struct belay_target *target, struct belay_instant at,
+                                   const struct belay_target_state *state);
 
 /* Where the state of several processes is. Each step of the target calls `load`, which keeps other
  * processes out until `store`; both are called under the target's lock and must not call into the
@@ -81,15 +81,16 @@ struct belay_target_share {
 };
 /* Before the first operation; the share must outlive the target. A step then lasts as long as its
  * load and store do. */
-void belay_target_share_with(struct belay_target *target, struct belay_target_share *share);
+BELAY_API void belay_target_share_with(struct belay_target *target,
+                                       struct belay_target_share *share);
 
 /* As bytes, the same on every machine. */
 #define BELAY_TARGET_STATE_BYTES 756
-void belay_target_state_encode(const struct belay_target_state *state,
-                               unsigned char out[BELAY_TARGET_STATE_BYTES]);
+BELAY_API void belay_target_state_encode(const struct belay_target_state *state,
+                                         unsigned char out[BELAY_TARGET_STATE_BYTES]);
 /* NULL, or the rule that the bytes break: nothing that decode lets pass can harm a target. */
-const char *belay_target_state_decode(const unsigned char bytes[BELAY_TARGET_STATE_BYTES],
-                                      struct belay_target_state *state);
+BELAY_API const char *belay_target_state_decode(const unsigned char bytes[BELAY_TARGET_STATE_BYTES],
+                                                struct belay_target_state *state);
 
 #ifdef __cplusplus
 }

@@ -42,11 +42,33 @@ static inline int64_t belay_ns_sub(int64_t a, int64_t b)
     return a < 0 ? INT64_MIN : INT64_MAX;
 }
 
+static inline int64_t belay_ns_of_s(int64_t seconds)
+{
+    if (seconds > INT64_MAX / BELAY_NS_PER_S) return INT64_MAX;
+    if (seconds < INT64_MIN / BELAY_NS_PER_S) return INT64_MIN;
+    return seconds * BELAY_NS_PER_S;
+}
+
 /* The last instant there is: "never". Adding to it stays there. */
 static inline struct belay_instant belay_instant_never(void)
 {
     struct belay_instant never = {INT64_MAX};
     return never;
+}
+
+/* The instant that CLOCK_MONOTONIC gives as seconds and nanoseconds: clock_gettime's two numbers.
+ */
+static inline struct belay_instant belay_instant_of(int64_t seconds, int64_t nanoseconds)
+{
+    struct belay_instant t = {belay_ns_add(belay_ns_of_s(seconds), nanoseconds)};
+    return t;
+}
+
+/* The same of CLOCK_REALTIME. */
+static inline struct belay_wall belay_wall_of(int64_t seconds, int64_t nanoseconds)
+{
+    struct belay_wall t = {belay_ns_add(belay_ns_of_s(seconds), nanoseconds)};
+    return t;
 }
 
 static inline bool belay_instant_is_never(struct belay_instant t)

@@ -5,6 +5,7 @@
 #include "app/log.h"
 #include "base/check.h"
 
+#include <belay/version.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/resource.h>

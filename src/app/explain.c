@@ -8,6 +8,7 @@
 #include "http1/http1.h"
 
 #include <belay/operation.h>
+#include <belay/retry_after.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,7 +81,7 @@ static int explain_retry_after(const char *value, const char *date, bool json)
     int64_t ms;
     const char *rule = NULL;
     if (!wall_now(date, &now)) return fail("--now is no HTTP-date", date);
-    bool valid = http1_parse_retry_after_ms(belay_slice_z(value), now, &ms, &rule);
+    bool valid = belay_retry_after_parse(belay_slice_z(value), now, &ms, &rule);
     if (json && valid) {
         printf("{\"valid\":true,\"waitMs\":%" PRId64 "}\n", ms);
     } else if (json) {
@@ -202,8 +203,8 @@ static int read_question(struct question *q)
         struct belay_wall now;
         (void)wall_now(NULL, &now);
         const char *rule;
-        q->outcome.has_retry_after = http1_parse_retry_after_ms(belay_slice_z(q->retry_after), now,
-                                                                &q->outcome.retry_after_ms, &rule);
+        q->outcome.has_retry_after = belay_retry_after_parse(belay_slice_z(q->retry_after), now,
+                                                             &q->outcome.retry_after_ms, &rule);
     }
     return q->error ? read_error(q) : read_status(q);
 }

@@ -2,6 +2,7 @@
 #include "app/app.h"
 #include "base/nearest.h"
 
+#include <belay/version.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -9,6 +9,7 @@
 #include "base/rng.h"
 
 #include <sched.h>
+#include <stdlib.h>
 
 enum { HOLDS_MAX = BELAY_TARGET_HOLDS_MAX };
 
@@ -77,6 +78,19 @@ void belay_target_deinit(struct belay_target *target)
     CHECK(target->bulkhead.in_flight == 0 && target->bulkhead.waiting == 0 &&
           target->quota_waiting == 0);
     lock_deinit(&target->lock);
+}
+
+struct belay_target *belay_target_create(const struct belay_policy *policy, uint64_t seed)
+{
+    void *memory = malloc(sizeof(struct belay_target));
+    return memory ? belay_target_init(memory, policy, seed) : NULL;
+}
+
+void belay_target_destroy(struct belay_target *target)
+{
+    if (!target) return;
+    belay_target_deinit(target);
+    free(target);
 }
 
 /* ---- what other processes know too ---- */

@@ -3,6 +3,8 @@
 #ifndef HTTP1_CHARS_H
 #define HTTP1_CHARS_H
 
+#include "http1/digits.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -19,11 +21,6 @@ extern const uint8_t http1__chars[256];
 static inline bool char_is(char c, unsigned kind)
 {
     return (http1__chars[(unsigned char)c] & kind) != 0;
-}
-
-static inline bool char_is_digit(char c)
-{
-    return c >= '0' && c <= '9';
 }
 
 /* -1 for what is no hex digit. */

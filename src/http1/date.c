@@ -1,6 +1,7 @@
 /* date.c: HTTP-dates in their three forms (RFC 9110 5.6.7), read strictly and written. */
-#include "http1/chars.h"
-#include "http1/parts.h"
+#include "http1/date.h"
+
+#include "http1/digits.h"
 
 enum { SECONDS_A_DAY = 86400, IMF_FIXDATE_BYTES = 29, ASCTIME_BYTES = 24 };
 

@@ -13,6 +13,8 @@
 #include <belay/time.h>
 #include <stdint.h>
 
+#include "http1/date.h"
+
 #define HTTP1_FIELDS_MAX 128 /* the array's size; limits may ask for less */
 
 struct http1_limits {
@@ -167,18 +169,6 @@ size_t http1_write_chunk_head(char *out, size_t room, uint64_t length); /* "1a\r
 const char *http1_reason_phrase(int status); /* "" for what is not known */
 
 /* ---- field values ---- */
-/* Retry-After (RFC 9110 10.2.3): seconds, or an HTTP-date against `now`; huge saturates, a past
- * date is 0. False for anything else, and *rule (may be NULL) says what was wrong. */
-bool http1_parse_retry_after(struct belay_slice value, struct belay_wall now,
-                             struct belay_span *out, const char **rule);
-/* The same in whole milliseconds, rounded up, so that hints beyond what a span holds (292 years)
- * stay what they are. */
-bool http1_parse_retry_after_ms(struct belay_slice value, struct belay_wall now, int64_t *ms,
-                                const char **rule);
-/* The three HTTP-date forms (RFC 9110 5.6.7), strict and case-sensitive, the weekday has to be
- * right; `now` resolves two-digit years. What a wall time cannot hold saturates. */
-bool http1_parse_date(struct belay_slice value, struct belay_wall now, struct belay_wall *out,
-                      const char **rule);
 /* 1 to 8 digits and one of H M S m u n (gRPC over HTTP/2, "Timeout"). Huge saturates. */
 bool http1_parse_grpc_timeout(struct belay_slice value, struct belay_span *out);
 /* Decimal milliseconds, 1 to 10 digits, optionally negative (which the caller treats as expired).
@@ -186,8 +176,6 @@ bool http1_parse_grpc_timeout(struct belay_slice value, struct belay_span *out);
 bool http1_parse_timeout_ms(struct belay_slice value, struct belay_span *out);
 /* Digits only, at most 2^63 - 1. */
 bool http1_parse_content_length(struct belay_slice value, uint64_t *out);
-/* Writes an IMF-fixdate, 29 bytes. */
-void http1_format_date(struct belay_wall t, char out[29]);
 /* traceparent of W3C Trace Context: 32 and 16 lower-case hex digits, neither all zero. Version ff
  * is invalid; of a later version than 00 the known part is read. */
 bool http1_parse_traceparent(struct belay_slice value, struct belay_slice *trace_id,

@@ -40,8 +40,4 @@ bool http1__frame_request(struct http1_head *head, const struct http1_complaint 
 bool http1__frame_response(struct http1_head *head, enum belay_method request_method,
                            const struct http1_complaint *to);
 
-/* An HTTP-date in seconds since the epoch, which a wall time may be too small for. */
-bool http1__date_seconds(struct belay_slice value, struct belay_wall now, int64_t *seconds,
-                         const char **rule);
-
 #endif

@@ -68,6 +68,12 @@ static const struct meaning *meaning_of(const struct belay_outcome *outcome)
     return &other;
 }
 
+struct belay_traits belay_traits_of(enum belay_method method)
+{
+    bool safe = belay_method_is_safe(method);
+    return (struct belay_traits){.safe_method = safe, .write = !safe};
+}
+
 bool belay_traits_replay_safe(const struct belay_traits *traits)
 {
     return (traits->safe_method && !traits->write) || traits->idempotent || traits->keyed;

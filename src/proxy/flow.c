@@ -8,6 +8,7 @@
 #include "proxy/route.h"
 
 #include <belay/deadline.h>
+#include <belay/retry_after.h>
 
 static const struct client_events call_events;
 
@@ -296,7 +297,7 @@ static void read_hint(struct belay_outcome *outcome, const struct http1_head *he
         head->status >= 300 ? http1_find(head, HTTP1_RETRY_AFTER) : NULL;
     if (!hint || (head->repeated_ids & (UINT64_C(1) << HTTP1_RETRY_AFTER))) return;
     outcome->has_retry_after =
-        http1_parse_retry_after_ms(hint->value, rt_wall(rt), &outcome->retry_after_ms, NULL);
+        belay_retry_after_parse(hint->value, rt_wall(rt), &outcome->retry_after_ms, NULL);
 }
 
 /* The recipient's own limits lower our pace before they are hit (semantics 6). */

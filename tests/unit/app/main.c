@@ -3,6 +3,7 @@
 #include "run.h"
 #include "test.h"
 
+#include <belay/version.h>
 #include <string.h>
 #include <unistd.h>
 

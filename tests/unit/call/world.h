@@ -31,15 +31,13 @@ static inline struct belay_instant at(int64_t ms)
 /* The policy is filled in by the test before. */
 static inline void world_begin(struct world *world)
 {
-    world->target = malloc(belay_target_size());
+    world->target = belay_target_create(&world->policy, 1);
     CHECK(world->target != NULL);
-    world->target = belay_target_init(world->target, &world->policy, 1);
 }
 
 static inline void world_end(struct world *world)
 {
-    belay_target_deinit(world->target);
-    free(world->target);
+    belay_target_destroy(world->target);
 }
 
 /* The defaults, but waits without jitter: 200 ms, 400 ms, ... */

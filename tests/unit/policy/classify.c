@@ -245,10 +245,22 @@ static void test_what_every_outcome_says_of_the_recipient(void **state)
     }
 }
 
+static void test_what_a_method_alone_says(void **state)
+{
+    (void)state;
+    for (int m = 0; m < BELAY_METHOD_COUNT; m++) {
+        struct belay_traits traits = belay_traits_of((enum belay_method)m);
+        assert_int_equal(traits.safe_method, belay_method_is_safe((enum belay_method)m));
+        assert_int_equal(traits.write, !traits.safe_method);
+        assert_int_equal(belay_traits_replay_safe(&traits), traits.safe_method);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who_is_replay_safe),
+        cmocka_unit_test(test_what_a_method_alone_says),
         cmocka_unit_test(test_2xx_is_success_for_everybody),
         cmocka_unit_test(test_every_status_for_a_get),
         cmocka_unit_test(test_every_status_for_a_post),

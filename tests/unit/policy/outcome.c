@@ -97,12 +97,28 @@ static void test_parsing_leaves_out_alone_for_anything_else(void **state)
     }
 }
 
+static void test_an_outcome_has_a_status_or_an_error(void **state)
+{
+    (void)state;
+    struct belay_outcome answer = belay_outcome_status(503);
+    assert_int_equal(answer.status, 503);
+    assert_true(answer.error == BELAY_ERROR_NONE && answer.phase == BELAY_PHASE_NONE &&
+                answer.sent == BELAY_ANSWERED);
+    struct belay_outcome lost =
+        belay_outcome_error(BELAY_ERROR_RESET, BELAY_PHASE_SEND, BELAY_SENT);
+    assert_true(lost.status == 0 && lost.error == BELAY_ERROR_RESET &&
+                lost.phase == BELAY_PHASE_SEND && lost.sent == BELAY_SENT);
+    assert_false(answer.stale || answer.has_retry_after || answer.answer_started || lost.stale ||
+                 lost.has_retry_after || lost.answer_started);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_value_has_its_word_and_nothing_else_has),
         cmocka_unit_test(test_parsing_takes_exactly_the_words),
         cmocka_unit_test(test_parsing_leaves_out_alone_for_anything_else),
+        cmocka_unit_test(test_an_outcome_has_a_status_or_an_error),
     };
     return cmocka_run_group_tests_name("policy/outcome", tests, NULL, NULL);
 }

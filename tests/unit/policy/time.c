@@ -57,6 +57,16 @@ static void test_milliseconds_round_as_each_use_needs(void **state)
     assert_int_equal(belay_span_ceil_ms(belay_span_ns(INT64_MAX)), 9223372036855);
 }
 
+static void test_an_instant_of_a_clocks_two_numbers(void **state)
+{
+    (void)state;
+    assert_int_equal(belay_instant_of(3, 7).ns, 3 * BELAY_NS_PER_S + 7);
+    assert_int_equal(belay_wall_of(-1, 999999999).ns, -1);
+    assert_int_equal(belay_wall_of(INT64_MAX, 0).ns, INT64_MAX);
+    assert_int_equal(belay_instant_of(INT64_MIN, 0).ns, INT64_MIN);
+    assert_int_equal(belay_instant_of(INT64_MAX / BELAY_NS_PER_S, 999999999).ns, INT64_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -64,6 +74,7 @@ int main(void)
         cmocka_unit_test(test_sums_are_right_everywhere),
         cmocka_unit_test(test_never_stays_never),
         cmocka_unit_test(test_milliseconds_round_as_each_use_needs),
+        cmocka_unit_test(test_an_instant_of_a_clocks_two_numbers),
     };
     return cmocka_run_group_tests_name("policy/time", tests, NULL, NULL);
 }
