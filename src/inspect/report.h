@@ -54,6 +54,7 @@ struct inspect_latency {
 };
 unsigned inspect_bucket_of(int64_t ms);
 int64_t inspect_bucket_top(unsigned bucket);
+void inspect_latency_add(struct inspect_latency *latency, int64_t ms); /* >= 0 */
 /* The value at or below which `share` (0..1) of the observations lie; 0 when there are none. */
 int64_t inspect_quantile_ms(const struct inspect_latency *latency, double share);
 
