@@ -91,8 +91,8 @@ BELAY_API void belay_operation_init(struct belay_operation *op, const struct bel
                                     struct belay_instant started_at,
                                     struct belay_instant deadline_at,
                                     void (*wake)(struct belay_waiter *));
-/* What the request is became known only after init: before the first record. The hold's key stays.
- */
+/* What the request is became known only after init: before it is decided upon. The hold's key
+ * stays. */
 BELAY_API void belay_operation_on_traits(struct belay_operation *op,
                                          const struct belay_traits *traits);
 /* Before each attempt, and again after WAIT and QUEUED. Asked too early it answers WAIT or QUEUED

@@ -36,7 +36,7 @@ void belay_operation_init(struct belay_operation *op, const struct belay_policy 
 
 void belay_operation_on_traits(struct belay_operation *op, const struct belay_traits *traits)
 {
-    CHECK(op->counted_attempts == 0);
+    CHECK(op->state != FINISHED);
     op->traits = *traits;
     op->replay_safe = belay_traits_replay_safe(traits);
 }

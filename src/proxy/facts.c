@@ -1,5 +1,6 @@
 /* facts.c: reads a request's fields by their roles (facts.h). */
 #include "proxy/facts.h"
+
 #include <belay/event.h>
 #include <strings.h>
 
