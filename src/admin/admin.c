@@ -53,7 +53,7 @@ static void answer_written(struct admin *admin, struct server_exchange *exchange
     if (write(&snapshot, &admin->body)) {
         answer(exchange, 200, type, buf_slice(&admin->body));
     } else {
-        answer(exchange, 500, plain_text, TEXT("too much to tell\n"));
+        answer(exchange, 503, plain_text, TEXT("no memory is left for this page\n"));
     }
     buf_deinit(&admin->body);
 }

@@ -93,13 +93,9 @@ static bool prepare_all(struct control *control, const struct worker_plan *plan)
     return true;
 }
 
-static void commit_all(struct control *control, const struct worker_plan *plan)
+static void commit_all(struct control *control)
 {
-    bool complete = true;
-    for (uint32_t i = 0; i < control->worker_count; i++) {
-        complete &= worker_commit(&control->workers[i].worker, plan);
-    }
-    if (!complete) log_line("out of memory: some listeners still follow the old configuration");
+    for (uint32_t i = 0; i < control->worker_count; i++) worker_commit(&control->workers[i].worker);
 }
 
 static void say_listeners(const struct conf *conf, const struct reservations *reserved)
@@ -173,17 +169,17 @@ bool control_configure(struct control *control, struct conf *conf)
     }
     struct worker_plan plan = {.conf = conf, .targets = targets, .addrs = reserved.addrs};
     struct counters counters;
-    bool taken = counters_init(&counters, conf, reserved.addrs);
-    if (taken && !(targets_keep(&control->targets, conf, targets) && prepare_all(control, &plan))) {
-        counters_deinit(&counters);
-        taken = false;
-    }
+    bool room = counters_init(&counters, conf, reserved.addrs) &&
+                targets_keep(&control->targets, conf, targets);
+    if (!room) log_line("out of memory");
+    bool taken = room && prepare_all(control, &plan);
     if (taken) {
-        commit_all(control, &plan);
+        commit_all(control);
         say_listeners(conf, &reserved);
         follow(control, &plan, targets, &counters);
         targets_sweep(&control->targets);
     } else {
+        counters_deinit(&counters);
         free(targets);
     }
     release(&reserved);

@@ -14,7 +14,8 @@ struct listener {
     struct worker *worker;
     struct proxy *proxy;
     struct conf_address listen; /* as it was configured; the host is its own copy */
-    size_t index;               /* in the configuration that is followed, or prepared */
+    size_t index;               /* in the configuration that is followed */
+    size_t index_next;          /* kept: in the one that is prepared */
     bool kept, draining;
     bool gone; /* the configuration that is followed does not have it any more */
     struct rt_post end;
@@ -133,10 +134,11 @@ static struct proxy_options options_of(const struct worker *worker, const struct
                                   .connections_open = worker->connections_open};
 }
 
+static const char NO_MEMORY[] = "out of memory";
+
 static const char *open_listener(struct worker *worker, const struct worker_plan *plan,
                                  size_t index)
 {
-    static const char NO_MEMORY[] = "out of memory";
     const char *error = NO_MEMORY;
     struct proxy_options options = options_of(worker, plan, index);
     struct listener *listener = calloc(1, sizeof *listener);
@@ -151,12 +153,20 @@ static const char *open_listener(struct worker *worker, const struct worker_plan
     return proxy_listen(listener->proxy, &plan->addrs[index], &error) ? NULL : error;
 }
 
+static const char *keep_listener(struct listener *listener, const struct worker_plan *plan,
+                                 size_t index)
+{
+    struct proxy_options options = options_of(listener->worker, plan, index);
+    listener->kept = true;
+    listener->index_next = index;
+    return proxy_prepare(listener->proxy, plan->conf, &options) ? NULL : NO_MEMORY;
+}
+
 /* ---- a new configuration ---- */
 
 struct change {
     const struct worker_plan *plan;
     const char *error;
-    bool complete;
 };
 
 static void prepare(struct worker *worker, void *argument)
@@ -165,12 +175,8 @@ static void prepare(struct worker *worker, void *argument)
     for (size_t i = 0; i < change->plan->conf->listener_count && !change->error; i++) {
         struct listener *listener =
             find_listener(worker, &change->plan->conf->listeners[i].listen, 0);
-        if (listener) {
-            listener->kept = true;
-            listener->index = i;
-        } else {
-            change->error = open_listener(worker, change->plan, i);
-        }
+        change->error = listener ? keep_listener(listener, change->plan, i)
+                                 : open_listener(worker, change->plan, i);
     }
 }
 
@@ -181,20 +187,20 @@ static void undo(struct worker *worker, void *argument)
     for (struct list *node = worker->listeners.next; node != &worker->listeners;
          node = node->next) {
         listener_of(node)->kept = false;
+        proxy_undo(listener_of(node)->proxy);
     }
 }
 
 static void commit(struct worker *worker, void *argument)
 {
-    struct change *change = argument;
-    change->complete = true;
+    (void)argument;
     for (struct list *node = worker->listeners.next; node != &worker->listeners;
          node = node->next) {
         struct listener *listener = listener_of(node);
-        struct proxy_options options = options_of(worker, change->plan, listener->index);
         if (listener->kept) {
             listener->kept = false;
-            change->complete &= proxy_configure(listener->proxy, change->plan->conf, &options);
+            listener->index = listener->index_next;
+            proxy_commit(listener->proxy);
         } else if (!listener->draining) {
             listener->gone = true;
             proxy_announce_drain(listener->proxy);
@@ -221,11 +227,9 @@ void worker_undo(struct worker *worker)
     call(worker, undo, NULL);
 }
 
-bool worker_commit(struct worker *worker, const struct worker_plan *plan)
+void worker_commit(struct worker *worker)
 {
-    struct change change = {.plan = plan};
-    call(worker, commit, &change);
-    return change.complete;
+    call(worker, commit, NULL);
 }
 
 struct place {

@@ -44,15 +44,14 @@ bool worker_start(struct worker *worker) __attribute__((warn_unused_result));
 /* Ends the thread. */
 void worker_stop(struct worker *worker);
 
-/* A new configuration in two steps. First: listen where it is new. False, with *error, when that
- * fails: undo then. */
+/* A new configuration in two steps. First: listen where it is new, and take all the memory that it
+ * needs. False, with *error, when that fails: undo then. */
 bool worker_prepare(struct worker *worker, const struct worker_plan *plan, const char **error)
     __attribute__((warn_unused_result));
 void worker_undo(struct worker *worker);
-/* Second, which takes it: new requests follow it, and listeners that it does not have any more
- * drain. False: without memory some listeners still follow the old one. */
-bool worker_commit(struct worker *worker, const struct worker_plan *plan)
-    __attribute__((warn_unused_result));
+/* Second, which takes it and cannot fail: new requests follow it, and listeners that it does not
+ * have any more drain. */
+void worker_commit(struct worker *worker);
 
 /* Is this listener in service, and where? `nth`: of those configured alike (port 0), from 0. */
 bool worker_listens(struct worker *worker, const struct conf_address *listen, size_t nth,

@@ -25,6 +25,7 @@ struct setup {
     struct proxy *proxy;
     struct conf *conf;
     const struct conf_listener *listener;
+    struct server_limits limits;
     struct facts_names names;
     struct belay_policy *streamed; /* one a route, for a request whose body cannot be repeated */
     struct belay_target **targets; /* one for each of conf.targets */
@@ -111,7 +112,8 @@ struct proxy {
     struct rt *rt;
     struct event_out *events;
     struct server *server;
-    struct setup *setup; /* the current one */
+    struct setup *setup;    /* the current one */
+    struct setup *prepared; /* the next one, or NULL */
     struct list setups;
     struct list running, spares;
     struct flow *reserve;     /* so that a request without memory is answered and recorded, too */

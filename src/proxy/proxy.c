@@ -82,6 +82,25 @@ static bool setup_fill(struct setup *setup, const struct proxy_options *options)
     return true;
 }
 
+static struct server_limits limits_of(const struct setup *setup,
+                                      const struct proxy_options *options)
+{
+    const struct conf *conf = setup->conf;
+    uint32_t connections_max = options->connections_max;
+    struct server_limits limits = {.http1 = http1_limits_default(),
+                                   .head_for = conf->head_timeout_for,
+                                   .idle_for = conf->client_idle_for,
+                                   .connections_max =
+                                       connections_max ? connections_max : conf->connections_max,
+                                   .connections_open = options->connections_open,
+                                   .backlog_bytes_max = BACKLOG_BYTES_MAX};
+    for (size_t i = 0; i < setup->listener->route_count; i++) {
+        struct belay_span silence_for = setup->listener->routes[i].policy.silence_timeout_for;
+        limits.silence_for = belay_span_max(limits.silence_for, silence_for);
+    }
+    return limits;
+}
+
 static struct setup *setup_create(struct proxy *proxy, struct conf *conf,
                                   const struct proxy_options *options)
 {
@@ -91,6 +110,7 @@ static struct setup *setup_create(struct proxy *proxy, struct conf *conf,
     setup->proxy = proxy;
     setup->conf = conf_take(conf);
     setup->listener = &conf->listeners[options->listener];
+    setup->limits = limits_of(setup, options);
     facts_names_init(&setup->names, conf);
     rt_timer_init(&setup->reaper, on_reaper);
     list_push_back(&proxy->setups, &setup->node);
@@ -240,27 +260,7 @@ static void on_drained(void *owner)
 
 /* ---- what serve calls ---- */
 
-static struct server_limits limits_of(const struct proxy *proxy,
-                                      const struct proxy_options *options)
-{
-    const struct conf *conf = proxy->setup->conf;
-    uint32_t connections_max = options->connections_max;
-    struct server_limits limits = {.http1 = http1_limits_default(),
-                                   .head_for = conf->head_timeout_for,
-                                   .idle_for = conf->client_idle_for,
-                                   .connections_max =
-                                       connections_max ? connections_max : conf->connections_max,
-                                   .connections_open = options->connections_open,
-                                   .backlog_bytes_max = BACKLOG_BYTES_MAX};
-    for (size_t i = 0; i < proxy->setup->listener->route_count; i++) {
-        struct belay_span silence_for =
-            proxy->setup->listener->routes[i].policy.silence_timeout_for;
-        limits.silence_for = belay_span_max(limits.silence_for, silence_for);
-    }
-    return limits;
-}
-
-static struct server *make_server(struct proxy *proxy, const struct proxy_options *options)
+static struct server *make_server(struct proxy *proxy)
 {
     static const struct server_handler handler = {.request = on_request,
                                                   .body = on_body,
@@ -268,8 +268,7 @@ static struct server *make_server(struct proxy *proxy, const struct proxy_option
                                                   .gone = on_gone,
                                                   .half_closed = on_half_closed,
                                                   .bad_request = on_bad_request};
-    struct server_limits limits = limits_of(proxy, options);
-    return server_create(proxy->rt, &limits, &handler, proxy);
+    return server_create(proxy->rt, &proxy->setup->limits, &handler, proxy);
 }
 
 struct proxy *proxy_create(struct rt *rt, struct conf *conf, const struct proxy_options *options)
@@ -283,7 +282,7 @@ struct proxy *proxy_create(struct rt *rt, struct conf *conf, const struct proxy_
     list_init(&proxy->spares);
     proxy->setup = setup_create(proxy, conf, options);
     proxy->reserve = proxy->setup ? make_flow(proxy) : NULL;
-    proxy->server = proxy->reserve ? make_server(proxy, options) : NULL;
+    proxy->server = proxy->reserve ? make_server(proxy) : NULL;
     if (proxy->server) return proxy;
     free_flows(proxy);
     if (proxy->setup) setup_destroy(proxy->setup);
@@ -291,16 +290,29 @@ struct proxy *proxy_create(struct rt *rt, struct conf *conf, const struct proxy_
     return NULL;
 }
 
-bool proxy_configure(struct proxy *proxy, struct conf *conf, const struct proxy_options *options)
+bool proxy_prepare(struct proxy *proxy, struct conf *conf, const struct proxy_options *options)
 {
     struct setup *fresh = setup_create(proxy, conf, options);
     if (!fresh) return false;
-    struct setup *before = proxy->setup;
-    proxy->setup = fresh;
-    setup_release(before);
-    struct server_limits limits = limits_of(proxy, options);
-    server_set_limits(proxy->server, &limits);
+    proxy_undo(proxy);
+    proxy->prepared = fresh;
     return true;
+}
+
+void proxy_commit(struct proxy *proxy)
+{
+    struct setup *before = proxy->setup;
+    if (!proxy->prepared) return;
+    proxy->setup = proxy->prepared;
+    proxy->prepared = NULL;
+    setup_release(before);
+    server_set_limits(proxy->server, &proxy->setup->limits);
+}
+
+void proxy_undo(struct proxy *proxy)
+{
+    if (proxy->prepared) setup_destroy(proxy->prepared);
+    proxy->prepared = NULL;
 }
 
 bool proxy_listen(struct proxy *proxy, const struct rt_addr *addr, const char **error)

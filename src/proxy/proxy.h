@@ -51,11 +51,16 @@ struct proxy_stats {
 
 /* Takes a reference of `conf`. NULL: no memory. */
 struct proxy *proxy_create(struct rt *rt, struct conf *conf, const struct proxy_options *options);
-/* New requests follow the new snapshot (same listener); running operations keep the one they began
- * with. False, and nothing is changed, without memory. `options.events` and `.connections_max` stay
- * as they were. */
-bool proxy_configure(struct proxy *proxy, struct conf *conf, const struct proxy_options *options)
+/* Makes ready to follow a new snapshot (same listener, and `options.events` and
+ * `.connections_open` as they were), in place of what was ready before. False, and nothing is
+ * changed, without memory. */
+bool proxy_prepare(struct proxy *proxy, struct conf *conf, const struct proxy_options *options)
     __attribute__((warn_unused_result));
+/* New requests follow what was prepared; running operations keep the snapshot they began with.
+ * Cannot fail. Nothing happens when nothing is prepared. */
+void proxy_commit(struct proxy *proxy);
+/* Forgets what was prepared. */
+void proxy_undo(struct proxy *proxy);
 bool proxy_listen(struct proxy *proxy, const struct rt_addr *addr, const char **error)
     __attribute__((warn_unused_result));
 void proxy_addr(const struct proxy *proxy, struct rt_addr *out);

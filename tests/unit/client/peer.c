@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "http1/http1.h"
+#include "spared.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +83,7 @@ static void answer(struct peer_conn *conn)
     conn->replying = true;
     conn->deaf = conn->reply->deaf;
     size_t length = conn->reply->length ? conn->reply->length : strlen(conn->reply->bytes);
-    CHECK(buf_add(&conn->out, conn->reply->bytes, length));
+    spared_add(&conn->out, conn->reply->bytes, length);
     conn->next = TO_SAY;
     rt_timer_arm(peer->rt, &conn->timer, in_ms(conn, conn->reply->after_ms));
 }
@@ -95,7 +96,7 @@ static bool wants_head_only(const struct peer *peer)
 
 static void note(struct peer_conn *conn, struct belay_slice bytes)
 {
-    CHECK(buf_add(&conn->peer->seen, bytes.data, bytes.length));
+    spared_add(&conn->peer->seen, bytes.data, bytes.length);
 }
 
 /* False: more bytes are needed. */
@@ -134,8 +135,7 @@ static void on_ready(void *owner, unsigned ready)
     if ((ready & RT_WRITE) && conn->reply) flush(conn);
     if (!(ready & RT_READ) || conn->deaf) return;
     size_t room;
-    char *where = buf_reserve(&conn->in, 65536, &room);
-    CHECK(where);
+    char *where = spared_reserve(&conn->in, 65536, &room);
     struct rt_io io = rt_conn_read(conn->conn, where, room);
     if (io.kind == RT_IO_END || io.kind == RT_IO_ERROR) {
         if (io.kind == RT_IO_END)
@@ -165,8 +165,7 @@ static void on_accepted(void *owner, struct rt_conn *rt_conn)
         rt_conn_close(rt_conn, peer->on_accept == PEER_RESET ? RT_CLOSE_ABORT : RT_CLOSE_GRACEFUL);
         return;
     }
-    struct peer_conn *conn = calloc(1, sizeof *conn);
-    CHECK(conn);
+    struct peer_conn *conn = spared_calloc(1, sizeof *conn);
     conn->peer = peer;
     conn->conn = rt_conn;
     buf_init(&conn->in, BYTES_MAX);
@@ -190,7 +189,7 @@ void peer_start(struct peer *peer, struct rt *rt, uint16_t port)
 
 const char *peer_seen(struct peer *peer)
 {
-    CHECK(buf_add(&peer->seen, "", 1));
+    spared_add(&peer->seen, "", 1);
     peer->seen.end--;
     return buf_slice(&peer->seen).data;
 }

@@ -2,6 +2,7 @@
 #include "scene.h"
 
 #include "base/check.h"
+#include "spared.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +23,8 @@ static void out_commit(struct event_out *out, size_t bytes)
 {
     struct scene *scene = CONTAINER_OF(out, struct scene, out);
     CHECK(bytes > 0 && scene->record[bytes - 1] == '\n');
-    CHECK(buf_add(&scene->events, scene->record, bytes));
-    CHECK(buf_add(&scene->events, "", 1)); /* the readers below search it as a string */
+    spared_add(&scene->events, scene->record, bytes);
+    spared_add(&scene->events, "", 1); /* the readers below search it as a string */
     scene->events.end--;
 }
 
@@ -130,7 +131,7 @@ static void client_read(struct scene_client *client)
     if (io.kind == RT_IO_AGAIN) return;
     client->over_at_ms = scene_ms(client->scene);
     if (io.kind == RT_IO_OK) {
-        CHECK(buf_add(&client->got, bytes, io.count));
+        spared_add(&client->got, bytes, io.count);
         return;
     }
     client->ended = io.kind == RT_IO_END;
@@ -314,7 +315,8 @@ void scene_configure(struct scene *scene, const char *policy, const char *routes
     conf_give(scene->conf);
     scene->conf = read_conf(policy, routes);
     struct proxy_options options = options_of(scene);
-    assert_true(proxy_configure(scene->proxy, scene->conf, &options));
+    assert_true(proxy_prepare(scene->proxy, scene->conf, &options));
+    proxy_commit(scene->proxy);
 }
 
 void scene_deinit(struct scene *scene)
