@@ -23,7 +23,7 @@ enum field_type {
 };
 
 struct field_rule {
-    char name[16]; /* filled up with zeros, so that it is compared whole */
+    char name[16];
     uint8_t length, field, type;
     uint8_t first; /* FIELD_WORD: the first value that has a word in events */
     bool null;     /* null says that there is none; elsewhere it is no value at all */

@@ -254,16 +254,19 @@ static enum inspect_step fill(struct inspect_reader *reader)
     }
 }
 
-/* What stands behind the last newline is the file's last line. */
+/* What stands behind the last newline is the file's last line. Compressed data that is cut is told
+ * of even if the cut happens to be between two lines. */
 static bool finish_file(struct inspect_reader *reader, struct inspect_record *record)
 {
     char *line = reader->text + reader->at;
     size_t length = reader->end - reader->at;
+    uint64_t *cut_lines = &reader->counters.cut_lines, cut_before = *cut_lines;
+    bool found = false;
     reader->ended = true;
     reader->at = reader->end;
-    if (length > 0 && !reader->skipping) return scan_line(reader, line, length, LAST, record);
-    reader->counters.cut_lines += source_is_cut(reader->source);
-    return false;
+    if (length > 0 && !reader->skipping) found = scan_line(reader, line, length, LAST, record);
+    if (source_is_cut(reader->source) && *cut_lines == cut_before) (*cut_lines)++;
+    return found;
 }
 
 enum inspect_step inspect_reader_next(struct inspect_reader *reader, struct inspect_record *record)

@@ -8,19 +8,105 @@ enum class {
     UPPER = 1,
     LOWER = 2,
     DIGIT = 4,
-    DASH = 8,   /* - _ */
-    BASE64 = 16 /* + / = */
+    DASH = 8,    /* - _ */
+    BASE64 = 16, /* + / = */
+    SLASH = 32,  /* also BASE64; braces and dots stand in every route: no sign of anything */
+    DOT = 64,
+    GAP = 128, /* a space, or the + that stands for one */
+    ASSIGN = 256,
+    COLON = 512,
+    QUESTION = 1024,
+    AT = 2048,
 };
 #define ALNUM (UPPER | LOWER | DIGIT)
+/* Without any of these no rule holds. */
+#define SIGNS (UPPER | DASH | DOT | GAP | ASSIGN | COLON | QUESTION | AT)
+
+static const uint16_t CLASSES[256] = {
+    ['a'] = LOWER,
+    ['b'] = LOWER,
+    ['c'] = LOWER,
+    ['d'] = LOWER,
+    ['e'] = LOWER,
+    ['f'] = LOWER,
+    ['g'] = LOWER,
+    ['h'] = LOWER,
+    ['i'] = LOWER,
+    ['j'] = LOWER,
+    ['k'] = LOWER,
+    ['l'] = LOWER,
+    ['m'] = LOWER,
+    ['n'] = LOWER,
+    ['o'] = LOWER,
+    ['p'] = LOWER,
+    ['q'] = LOWER,
+    ['r'] = LOWER,
+    ['s'] = LOWER,
+    ['t'] = LOWER,
+    ['u'] = LOWER,
+    ['v'] = LOWER,
+    ['w'] = LOWER,
+    ['x'] = LOWER,
+    ['y'] = LOWER,
+    ['z'] = LOWER,
+    ['A'] = UPPER,
+    ['B'] = UPPER,
+    ['C'] = UPPER,
+    ['D'] = UPPER,
+    ['E'] = UPPER,
+    ['F'] = UPPER,
+    ['G'] = UPPER,
+    ['H'] = UPPER,
+    ['I'] = UPPER,
+    ['J'] = UPPER,
+    ['K'] = UPPER,
+    ['L'] = UPPER,
+    ['M'] = UPPER,
+    ['N'] = UPPER,
+    ['O'] = UPPER,
+    ['P'] = UPPER,
+    ['Q'] = UPPER,
+    ['R'] = UPPER,
+    ['S'] = UPPER,
+    ['T'] = UPPER,
+    ['U'] = UPPER,
+    ['V'] = UPPER,
+    ['W'] = UPPER,
+    ['X'] = UPPER,
+    ['Y'] = UPPER,
+    ['Z'] = UPPER,
+    ['0'] = DIGIT,
+    ['1'] = DIGIT,
+    ['2'] = DIGIT,
+    ['3'] = DIGIT,
+    ['4'] = DIGIT,
+    ['5'] = DIGIT,
+    ['6'] = DIGIT,
+    ['7'] = DIGIT,
+    ['8'] = DIGIT,
+    ['9'] = DIGIT,
+    ['-'] = DASH,
+    ['_'] = DASH,
+    ['/'] = BASE64 | SLASH,
+    ['+'] = BASE64 | GAP,
+    ['='] = BASE64 | ASSIGN,
+    ['.'] = DOT,
+    [' '] = GAP,
+    [':'] = COLON,
+    ['?'] = QUESTION,
+    ['@'] = AT,
+};
 
 static unsigned class_of(char c)
 {
-    if (c >= 'a' && c <= 'z') return LOWER;
-    if (c >= 'A' && c <= 'Z') return UPPER;
-    if (c >= '0' && c <= '9') return DIGIT;
-    if (c == '-' || c == '_') return DASH;
-    if (c == '+' || c == '/' || c == '=') return BASE64;
-    return 0;
+    return CLASSES[(unsigned char)c];
+}
+
+static unsigned classes_in(struct belay_slice text)
+{
+    unsigned classes = 0;
+    for (size_t i = 0; i < text.length; i++) classes |= class_of(text.data[i]);
+    return classes;
 }
 
 /* How many bytes from `at` on are of these classes. */
@@ -189,16 +275,29 @@ static bool is_assignment(struct belay_slice text, size_t at)
 struct rule {
     const char *name;
     bool (*holds)(struct belay_slice text, size_t at);
-    size_t least;       /* bytes of text without which it cannot hold */
     const char *firsts; /* what its matches begin with */
+    unsigned any, all;  /* classes of which one, and which all, must be in the text */
+    size_t least;       /* bytes without which it cannot hold */
 };
 
 static const struct rule RULES[] = {
-    {"key shape", is_key_shape, 13, "ASgxsrndhpwy"},    {"json web token", is_jwt, 21, "e"},
-    {"authorization", is_authorization, 14, "bBnN"},    {"private key", is_private_key, 20, "-"},
-    {"assignment", is_assignment, 7, "aAcCjJpPsStTxX"},
+    {"key shape", is_key_shape, "ASgxsrndhpwy", UPPER | DASH | DOT, 0, 13},
+    {"json web token", is_jwt, "e", UPPER, DOT, 21},
+    {"authorization", is_authorization, "bBnN", GAP, 0, 14},
+    {"private key", is_private_key, "-", DASH, UPPER | GAP, 20},
+    {"assignment", is_assignment, "aAcCjJpPsStTxX", ASSIGN | COLON, 0, 7},
 };
 #define RULE_COUNT (sizeof RULES / sizeof RULES[0])
+
+static const char *rule_at_word(const struct rule *rule, struct belay_slice text)
+{
+    for (size_t at = 0; at + rule->least <= text.length; at++) {
+        if (begins_word(text, at) && text.data[at] && strchr(rule->firsts, text.data[at]) &&
+            rule->holds(text, at))
+            return rule->name;
+    }
+    return NULL;
+}
 
 /* ---- looking random ---- */
 
@@ -279,48 +378,35 @@ static bool has_query(struct belay_slice text, bool prose)
 
 /* ---- all of it ---- */
 
-/* Which bytes of a text can begin anything at all: most texts have none of them where a word
- * begins, or are too short. */
-struct seen {
-    bool colon, question, at_sign, random_possible;
-};
-
-static struct seen look(struct belay_slice text)
+static const char *secret_rule(struct belay_slice text, enum suspect_text kind, unsigned classes)
 {
-    struct seen seen = {0};
-    seen.colon = memchr(text.data, ':', text.length) != NULL;
-    seen.question = memchr(text.data, '?', text.length) != NULL;
-    seen.at_sign = seen.colon && memchr(text.data, '@', text.length) != NULL;
-    seen.random_possible = text.length >= RANDOM_BYTES_MIN;
-    return seen;
+    const char *name = NULL;
+    for (size_t i = 0; i < RULE_COUNT && !name; i++) {
+        const struct rule *rule = &RULES[i];
+        bool possible = (classes & rule->any) && (classes & rule->all) == rule->all;
+        if (possible) name = rule_at_word(rule, text);
+    }
+    bool random = (classes & ALNUM) == ALNUM && kind != SUSPECT_ID;
+    return !name && random && holds_random(text) ? "random" : name;
 }
 
 const char *suspect_rule(struct belay_slice text, enum suspect_text kind)
 {
-    for (size_t at = 0; at < text.length; at++) {
-        if (!begins_word(text, at)) continue;
-        for (size_t i = 0; i < RULE_COUNT; i++) {
-            if (text.length - at >= RULES[i].least && strchr(RULES[i].firsts, text.data[at]) &&
-                RULES[i].holds(text, at))
-                return RULES[i].name;
-        }
-    }
-    return kind != SUSPECT_ID && holds_random(text) ? "random" : NULL;
+    return secret_rule(text, kind, classes_in(text));
 }
 
 unsigned suspect_find(struct belay_slice text, enum suspect_text kind)
 {
-    unsigned found = 0;
-    if (text.length < 4) return 0;
-    struct seen seen = look(text);
-    if (seen.question && has_query(text, kind == SUSPECT_PROSE)) found |= SUSPECT_QUERY;
-    if (seen.colon) {
+    unsigned found = 0, classes = classes_in(text);
+    if (text.length < 4 || !(classes & SIGNS)) return 0;
+    if (classes & QUESTION && has_query(text, kind == SUSPECT_PROSE)) found |= SUSPECT_QUERY;
+    if (classes & COLON) {
         size_t authority = authority_at(text);
         if (authority) found |= SUSPECT_URL;
-        if (seen.at_sign && (authority || kind != SUSPECT_PROSE) && has_user(text, authority))
+        if (classes & AT && (authority || kind != SUSPECT_PROSE) && has_user(text, authority))
             found |= SUSPECT_USER | (authority ? SUSPECT_SECRET : 0u);
     }
-    if (suspect_rule(text, kind)) found |= SUSPECT_SECRET;
+    if (secret_rule(text, kind, classes)) found |= SUSPECT_SECRET;
     return found;
 }
 
