@@ -43,7 +43,8 @@ static inline uint64_t rng_next(struct rng *rng)
  */
 static inline uint64_t rng_scale(uint64_t luck, uint64_t bound)
 {
-    return (uint64_t)(((unsigned __int128)luck * bound) >> 64);
+    __extension__ typedef unsigned __int128 wide;
+    return (uint64_t)(((wide)luck * bound) >> 64);
 }
 
 #endif
