@@ -83,6 +83,13 @@ struct belay_operation { /* private fields; here so that the caller can embed it
     bool replay_safe, stale_used, fresh_next, effect_done, effect_unknown;
 };
 
+/* Whose waiter this is: what `wake` was called for. */
+static inline struct belay_operation *belay_operation_of(struct belay_waiter *waiter)
+{
+    return (struct belay_operation *)(void *)((char *)waiter -
+                                              offsetof(struct belay_operation, waiter));
+}
+
 /* `wake` (target.h says what it may do) may be NULL when the target's bulkhead has no queue.
  * deadline_at > started_at is not required: an operation without time is refused at its first
  * admit. */

@@ -7,10 +7,11 @@ are copied out of the tree and compiled with what pkg-config says.
 import os
 import re
 import shutil
+import socket
 import subprocess
 
 import pytest
-from processes import BELAY, ROOT, Process
+from processes import BELAY, BUILD, ROOT, Process
 
 EXAMPLES = ROOT / "examples"
 
@@ -47,16 +48,25 @@ class Installed:
         return run("pkg-config", *words, env=self.environment).split()
 
     def compile(self, source, kind, *more, compiler="cc"):
-        """A program from a copy of a source file; kind is shared or static."""
+        """A program from a copy of a source file; kind is shared, static or amalgamated."""
         copy = shutil.copy(source, self.folder)
         program = self.folder / f"{source.stem}-{kind}"
-        flags = self.flags("--cflags", "--libs", "belay")
-        if kind == "static":
-            flags = [*self.flags("--cflags", "belay"), "-Wl,-Bstatic"]
-            flags += [*self.flags("--libs", "--static", "belay"), "-Wl,-Bdynamic"]
-        warnings = ["-Wall", "-Wextra", "-Werror"]
-        run(compiler, "-o", program, *warnings, copy, *flags, *more, cwd=self.folder)
+        options = ["-Wall", "-Wextra", "-Werror", copy, *getattr(self, kind)(), *more]
+        run(compiler, "-o", program, *options, cwd=self.folder)
         return program
+
+    def shared(self):
+        return self.flags("--cflags", "--libs", "belay")
+
+    def static(self):
+        libraries = self.flags("--libs", "--static", "belay")
+        return [*self.flags("--cflags", "belay"), "-Wl,-Bstatic", *libraries, "-Wl,-Bdynamic"]
+
+    def amalgamated(self):
+        """No library at all: belay.c beside the program."""
+        folder = self.folder / "amalgamation"
+        run(ROOT / "tools" / "amalgamate", folder / "belay")
+        return [folder / "belay" / "belay.c", "-I", folder]
 
     def run(self, program, *arguments):
         return run(program, *arguments, env=self.environment)
@@ -80,7 +90,7 @@ def flaky(closing):
     return int(origin.wait_for(r"listening on http://127\.0\.0\.1:(\d+)").group(1))
 
 
-@pytest.mark.parametrize("kind", ["shared", "static"])
+@pytest.mark.parametrize("kind", ["shared", "static", "amalgamated"])
 def test_a_blocking_program_survives_a_flaky_origin(installed, flaky, kind):
     program = installed.compile(EXAMPLES / "blocking.c", kind)
     assert ("libbelay.so.0" in installed.needs(program)) == (kind == "shared")
@@ -90,3 +100,93 @@ def test_a_blocking_program_survives_a_flaky_origin(installed, flaky, kind):
         "attempt 3: 200, return",
         "answered after 3 attempts",
     ]
+
+
+@pytest.mark.parametrize("kind", ["shared", "static"])
+def test_an_event_loop_survives_a_flaky_origin(installed, flaky, kind):
+    program = installed.compile(EXAMPLES / "libuv.c", kind, *installed.flags("--libs", "libuv"))
+    paths = [f"/orders/{number}" for number in range(4)]
+    said = sorted(installed.run(program, flaky, *paths).splitlines())
+    assert said == [f"{path}: answered after 3 attempts" for path in paths]
+
+
+def test_an_event_loop_tells_how_a_dead_origin_ends(installed):
+    program = installed.compile(EXAMPLES / "libuv.c", "shared", *installed.flags("--libs", "libuv"))
+    with socket.socket() as dead:  # bound, but nobody listens
+        dead.bind(("127.0.0.1", 0))
+        said = installed.run(program, dead.getsockname()[1], "/x")
+    assert said == "/x: max_attempts after 3 attempts\n"
+
+
+LIMITS_HELD = "4000 operations, never more than 3 calls at once, retries within the budget\n"
+
+
+def test_threads_share_a_targets_limits(installed):
+    program = installed.compile(EXAMPLES / "threads.c", "shared", "-pthread")
+    assert installed.run(program) == LIMITS_HELD
+
+
+def test_threads_share_a_targets_limits_without_a_race(installed):
+    program = installed.compile(
+        EXAMPLES / "threads.c", "amalgamated", "-pthread", "-fsanitize=thread", "-g", "-O1"
+    )
+    assert installed.run(program) == LIMITS_HELD
+
+
+@pytest.mark.parametrize("kind", ["shared", "static"])
+def test_a_program_in_cplusplus(installed, tmp_path, kind):
+    """Every header, and one operation to its end."""
+    source = tmp_path / "plus.cpp"
+    headers = sorted(path.name for path in (installed.prefix / "include" / "belay").glob("*.h"))
+    source.write_text(
+        "".join(f"#include <belay/{name}>\n" for name in headers)
+        + """
+#include <cstdio>
+int main()
+{
+    belay_policy policy = belay_policy_default();
+    belay_target *target = belay_target_create(&policy, 1);
+    belay_traits traits = belay_traits_of(BELAY_METHOD_GET);
+    belay_operation op;
+    belay_instant start = belay_instant_of(1, 0);
+    belay_operation_init(&op, &policy, target, &traits, start,
+                         belay_instant_add(start, policy.deadline_for), nullptr);
+    belay_admission may = belay_operation_admit(&op, start);
+    belay_outcome outcome = belay_outcome_status(204);
+    belay_verdict verdict = belay_operation_record(&op, &outcome, start, 7);
+    belay_ending ending = belay_operation_finish(&op, start);
+    belay_target_destroy(target);
+    std::printf("%d %s %d %s\\n", may.kind == BELAY_ADMITTED,
+                belay_decision_name(verdict.decision), ending.status, belay_version());
+}
+"""
+    )
+    program = installed.compile(source, kind, "-std=c++17", "-pedantic", compiler="c++")
+    assert installed.run(program) == f"1 return 204 {installed.flags('--modversion', 'belay')[0]}\n"
+
+
+def files_below(folder):
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir()}
+
+
+def test_installing_below_destdir_and_uninstalling(installed, tmp_path):
+    """The same files under DESTDIR/prefix and nothing else; uninstall leaves none."""
+    environment = dict(os.environ, DESTDIR=str(tmp_path))
+    build, below = installed.folder / "build", tmp_path / installed.prefix.relative_to("/")
+    run("meson", "install", "-C", build, "--no-rebuild", env=environment)
+    assert files_below(below) == files_below(installed.prefix)
+    assert files_below(tmp_path) == {
+        str((below / name).relative_to(tmp_path)) for name in files_below(below)
+    }
+    run("ninja", "-C", build, "uninstall", env=environment)
+    assert files_below(tmp_path) == set()
+    assert "include/belay/belay.h" in files_below(installed.prefix)
+
+
+def test_the_whole_project_installs_its_program_library_and_pages(tmp_path):
+    environment = dict(os.environ, DESTDIR=str(tmp_path))
+    run("meson", "install", "-C", BUILD, "--no-rebuild", env=environment)
+    names = {name.rsplit("/", 1)[1] for name in files_below(tmp_path)}
+    pages = {path.name for path in (ROOT / "man").glob("*.[1-8]")}
+    headers = {path.name for path in (ROOT / "include" / "belay").glob("*.h")}
+    assert {"belay", "libbelay.so.0", "libbelay.a", "belay.pc"} | pages | headers <= names

@@ -14,7 +14,7 @@ struct caller {
 
 static void wake(struct belay_waiter *waiter)
 {
-    CONTAINER_OF(waiter, struct caller, op.waiter)->wakes++;
+    CONTAINER_OF(belay_operation_of(waiter), struct caller, op)->wakes++;
 }
 
 static void begin_caller(struct world *world, struct caller *caller, int64_t now_ms)
