@@ -22,6 +22,7 @@ static int run_version(int argc, char **argv)
 /* In the order of the help text; ended by a row without a name. */
 static const struct command COMMANDS[] = {
     {"serve", "carry requests to their targets", app_serve},
+    {"call", "make one call from the shell", app_call},
     {"replay", "run recorded observations through the engine", app_replay},
     {"explain", "say what belay makes of a field or an outcome", app_explain},
     {"check", "say whether a configuration is right", app_check},
