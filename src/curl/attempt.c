@@ -150,6 +150,10 @@ struct belay_outcome belay__curl_attempt_outcome(struct run *run, CURLcode code)
     }
     if (attempt->resent || code == CURLE_SEND_FAIL_REWIND) outcome.error = BELAY_ERROR_CLOSED;
     if (code == CURLE_COULDNT_CONNECT) outcome.error = connect_error(run);
+    if (code == CURLE_UNSUPPORTED_PROTOCOL && attempt->begun > 0) {
+        outcome.error = BELAY_ERROR_PROTOCOL; /* the server's: HTTP/0.9, or a redirect to it */
+        outcome.phase = BELAY_PHASE_NONE;
+    }
     if (outcome.phase == BELAY_PHASE_NONE) outcome.phase = phase_of(run);
     outcome.sent = sent_of(run);
     bool lost = outcome.error == BELAY_ERROR_CLOSED || outcome.error == BELAY_ERROR_RESET;

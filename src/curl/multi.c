@@ -4,28 +4,31 @@
 
 #include <stdlib.h>
 
-#define CONTAINER_OF(pointer, type, member)                                                        \
-    ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
-
 /* ---- rings ---- */
 
-static void ring_init(struct run *ring)
+static void ring_init(struct ring *ring)
 {
     ring->next = ring->prev = ring;
 }
 
-static void ring_remove(struct run *run)
+static void ring_remove(struct ring *node)
 {
-    run->next->prev = run->prev;
-    run->prev->next = run->next;
+    node->next->prev = node->prev;
+    node->prev->next = node->next;
 }
 
-static void ring_add(struct run *ring, struct run *run)
+static void ring_add(struct ring *ring, struct ring *node)
 {
-    run->next = ring;
-    run->prev = ring->prev;
-    run->prev->next = run;
-    ring->prev = run;
+    node->next = ring;
+    node->prev = ring->prev;
+    node->prev->next = node;
+    ring->prev = node;
+}
+
+/* NULL at the end of the ring. */
+static struct run *run_at(const struct ring *ring, struct ring *node)
+{
+    return node == ring ? NULL : CONTAINER_OF(node, struct run, ring);
 }
 
 /* ---- time ---- */
@@ -120,8 +123,8 @@ static void end(struct run *run, CURLcode code)
     tell_operation(run);
     belay__curl_head_clear(&run->attempt.head);
     run->state = RUN_DONE;
-    ring_remove(run);
-    ring_add(&run->multi->done, run);
+    ring_remove(&run->ring);
+    ring_add(&run->multi->done, &run->ring);
 }
 
 static CURLcode code_of_refusal(const struct run *run, enum belay_terminal terminal)
@@ -243,9 +246,10 @@ static void on_done(struct run *run, CURLcode code)
 
 static struct run *run_of(struct belay_curl_multi *multi, const CURL *easy)
 {
-    struct run *run = multi->running.next;
-    while (run != &multi->running && run->easy != easy) run = run->next;
-    return run == &multi->running ? NULL : run;
+    const struct ring *ring = &multi->running;
+    struct run *run = run_at(ring, ring->next);
+    while (run && run->easy != easy) run = run_at(ring, run->ring.next);
+    return run;
 }
 
 static void read_messages(struct belay_curl_multi *multi)
@@ -277,10 +281,10 @@ void belay_curl_multi_run(struct belay_curl_multi *multi)
     bool woken = atomic_exchange(&multi->woken, false);
     if (!woken && now.ns < multi->next_at.ns) return;
     multi->next_at = belay_instant_never();
-    struct run *run = multi->running.next, *next;
-    for (; run != &multi->running; run = next) {
-        next = run->next;
-        do_due(run, now);
+    struct ring *node = multi->running.next, *next;
+    for (; node != &multi->running; node = next) {
+        next = node->next;
+        do_due(CONTAINER_OF(node, struct run, ring), now);
     }
 }
 
@@ -327,8 +331,7 @@ static void begin(struct run *run)
 
 static void run_free(struct run *run)
 {
-    if (run->own_target) belay_target_deinit(run->own_target);
-    free(run->own_target);
+    belay_target_destroy(run->own_target);
     free(run);
 }
 
@@ -343,13 +346,10 @@ static struct run *run_create(struct belay_curl_multi *multi, CURL *easy,
     run->policy = call->policy ? *call->policy : belay_policy_default();
     run->target = call->target;
     if (run->target) return run;
-    void *memory = malloc(belay_target_size());
-    if (!memory) {
-        free(run);
-        return NULL;
-    }
-    run->own_target = run->target = belay_target_init(memory, &run->policy, belay__curl_luck());
-    return run;
+    run->target = run->own_target = belay_target_create(&run->policy, belay__curl_luck());
+    if (run->target) return run;
+    free(run);
+    return NULL;
 }
 
 CURLcode belay_curl_multi_add(struct belay_curl_multi *multi, CURL *easy,
@@ -365,7 +365,7 @@ CURLcode belay_curl_multi_add(struct belay_curl_multi *multi, CURL *easy,
         return CURLE_BAD_FUNCTION_ARGUMENT;
     }
     call->result = (struct belay_curl_result){0};
-    ring_add(&multi->running, run);
+    ring_add(&multi->running, &run->ring);
     begin(run);
     return CURLE_OK;
 }
@@ -386,17 +386,18 @@ static void cancel(struct run *run)
 
 void belay_curl_multi_cancel(struct belay_curl_multi *multi, struct belay_curl_call *call)
 {
-    struct run *run = multi->running.next;
-    while (run != &multi->running && run->call != call) run = run->next;
-    if (run != &multi->running) cancel(run);
+    const struct ring *ring = &multi->running;
+    struct run *run = run_at(ring, ring->next);
+    while (run && run->call != call) run = run_at(ring, run->ring.next);
+    if (run) cancel(run);
 }
 
 struct belay_curl_call *belay_curl_multi_take(struct belay_curl_multi *multi)
 {
-    struct run *run = multi->done.next;
-    if (run == &multi->done) return NULL;
+    struct run *run = run_at(&multi->done, multi->done.next);
+    if (!run) return NULL;
     struct belay_curl_call *call = run->call;
-    ring_remove(run);
+    ring_remove(&run->ring);
     run_free(run);
     return call;
 }
@@ -418,7 +419,8 @@ struct belay_curl_multi *belay_curl_multi_create(CURLM *curl_multi, void (*wake)
 void belay_curl_multi_destroy(struct belay_curl_multi *multi)
 {
     if (!multi) return;
-    while (multi->running.next != &multi->running) cancel(multi->running.next);
+    struct run *run;
+    while ((run = run_at(&multi->running, multi->running.next))) cancel(run);
     while (belay_curl_multi_take(multi)) continue;
     free(multi);
 }

@@ -3,8 +3,10 @@
 
 #define PROGRESS_MS 100
 
-static bool is_wanted(const struct run *run)
+/* Of the only operation that there is. */
+static bool is_wanted(const struct belay_curl_multi *multi)
 {
+    const struct run *run = CONTAINER_OF(multi->running.next, struct run, ring);
     const struct belay_curl_call *call = run->call;
     struct belay_instant now = belay_curl_now();
     bool waiting = run->state == RUN_ASKING;
@@ -27,7 +29,7 @@ static void perform(struct belay_curl_multi *multi, struct belay_curl_call *call
         CURLMcode driven = curl_multi_perform(multi->multi, &running);
         belay_curl_multi_run(multi);
         if (belay_curl_multi_take(multi)) return;
-        if (driven != CURLM_OK || !is_wanted(multi->running.next)) {
+        if (driven != CURLM_OK || !is_wanted(multi)) {
             belay_curl_multi_cancel(multi, call);
             continue;
         }

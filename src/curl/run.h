@@ -9,6 +9,8 @@
 #define TRACE_ID_BYTES 32
 #define SPAN_ID_BYTES 16
 #define METHOD_BYTES_MAX 32
+#define CONTAINER_OF(pointer, type, member)                                                        \
+    ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
 enum run_state {
     RUN_ASKING,  /* for a gate's instant, a slot, or a retry's; an answer may be held meanwhile */
@@ -44,8 +46,12 @@ struct attempt {
     struct head head;
 };
 
+struct ring {
+    struct ring *next, *prev;
+};
+
 struct run {
-    struct run *next, *prev;
+    struct ring ring; /* of those under way, or of those that have ended */
     struct belay_curl_multi *multi;
     struct belay_curl_call *call;
     CURL *easy;
@@ -57,8 +63,7 @@ struct run {
     struct belay_instant due_at;
 
     struct belay_policy policy;
-    struct belay_target *target; /* the call's, or own */
-    void *own_target;
+    struct belay_target *target, *own_target; /* own: the call has none */
     struct belay_operation op;
     struct belay_wall began_wall;
     struct belay_instant deadline_at;
@@ -81,7 +86,7 @@ struct belay_curl_multi {
     CURLM *multi;
     void (*wake)(void *wake_data);
     void *wake_data;
-    struct run running, done;     /* heads of rings */
+    struct ring running, done;
     struct belay_instant next_at; /* no run has anything to do before */
     atomic_bool woken;
 };
