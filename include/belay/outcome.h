@@ -117,8 +117,7 @@ enum belay_health {
     BELAY_HEALTH_GOOD,    /* 2xx, 3xx */
     BELAY_HEALTH_ALIVE,   /* 4xx but 429: neutral while closed, proves life in half-open */
     BELAY_HEALTH_NEUTRAL, /* says nothing */
-    BELAY_HEALTH_BAD,
-    BELAY_HEALTH_COUNT
+    BELAY_HEALTH_BAD
 };
 
 /* What became of a write (semantics 2). */

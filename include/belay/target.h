@@ -53,8 +53,8 @@ struct belay_target_stats {
     uint64_t too_many_requests; /* 429 seen */
     uint64_t in_flight_ms;      /* sum of attempt durations: concurrency = its rate / 1000 */
     uint32_t in_flight, in_flight_peak;
-    uint32_t waiting;  /* for a slot or for the quota */
-    int breaker_state; /* enum belay_breaker_state */
+    uint32_t waiting; /* for a slot or for the quota */
+    enum belay_breaker_state breaker_state;
 };
 
 /* A target on the heap, or NULL when there is no memory; destroy it when no operation uses it. It

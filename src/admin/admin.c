@@ -1,11 +1,11 @@
 /* admin.c: the admin listener: answers each path from one snapshot. */
 #include "admin/admin.h"
+#include "base/text.h"
 
 #include "admin/metrics.h"
 
 #include <stdlib.h>
 
-#define TEXT(literal) belay_slice(literal, sizeof(literal) - 1)
 #define BODY_BYTES_MAX (16 * 1024 * 1024)
 
 struct admin {

@@ -1,5 +1,6 @@
 /* metrics.c: a snapshot as text: Prometheus 0.0.4, and JSON for the targets. */
 #include "admin/metrics.h"
+#include "base/check.h"
 
 #include <stdio.h>
 
@@ -117,8 +118,6 @@ static const struct metric process_metrics[] = {
      NUMBER(struct admin_snapshot, sink.waiting_bytes)},
 };
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* A text that grows until the first piece that does not fit. */
 struct page {
     struct buf *out;
@@ -229,8 +228,7 @@ static struct belay_slice short_name(const struct metric *metric)
 
 static void put_target(struct page *page, const struct admin_target *target)
 {
-    const char *state =
-        belay_breaker_state_name((enum belay_breaker_state)target->stats.breaker_state);
+    const char *state = belay_breaker_state_name(target->stats.breaker_state);
     put(page, "{\"target\":\"");
     put_escaped(page, target->name);
     put(page, "\",\"breaker\":\"");

@@ -1,5 +1,6 @@
 /* args.c: takes options off a command line (args.h). */
 #include "app/args.h"
+#include "base/text.h"
 
 #include "base/check.h"
 #include "base/nearest.h"
@@ -79,7 +80,7 @@ bool args_parse(int *count, char **argv, const struct arg *args, size_t arg_coun
     CHECK(arg_count <= ARGS_MAX);
     bool only_words = false;
     for (int i = 1; i < *count; i++) {
-        bool is_number = argv[i][0] == '-' && argv[i][1] >= '0' && argv[i][1] <= '9';
+        bool is_number = argv[i][0] == '-' && char_is_digit(argv[i][1]);
         bool is_option = !only_words && !is_number && argv[i][0] == '-' && argv[i][1] != '\0';
         if (!is_option) {
             argv[words++] = argv[i];

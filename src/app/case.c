@@ -1,5 +1,7 @@
 /* case.c: reads one operation of a replay: its request, its policy, its observations (case.h). */
 #include "app/case.h"
+#include "base/text.h"
+#include "base/check.h"
 
 #include "app/observed.h"
 #include "app/shared.h"
@@ -12,7 +14,6 @@
 #define ATTEMPTS_MAX 1000000
 #define OBSERVATIONS_MAX 100000
 #define KEY_BYTES_MAX 255
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 struct belay_policy case_policy_default(void)
 {
@@ -32,9 +33,7 @@ static bool is_token(const char *text)
     size_t length = strlen(text);
     if (length == 0 || length > 32) return false;
     for (; *text; text++) {
-        char c = *text;
-        bool plain = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-        if (!plain && !strchr("!#$%&'*+-.^_`|~", c)) return false;
+        if (!char_is_token(*text)) return false;
     }
     return true;
 }

@@ -1,6 +1,7 @@
 /* explain.c: `belay explain`: what belay makes of a field value or of an outcome, in words or as
  * JSON. */
 #include "app/app.h"
+#include "base/check.h"
 #include "app/args.h"
 #include "app/observed.h"
 #include "base/nearest.h"
@@ -13,8 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static void print_usage(FILE *out)
 {

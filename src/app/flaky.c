@@ -1,5 +1,6 @@
 /* flaky.c: `belay flaky`: an origin that misbehaves on script. */
 #include "app/app.h"
+#include "base/text.h"
 #include "app/args.h"
 #include "app/flaky_act.h"
 #include "rt/rt.h"
@@ -81,10 +82,10 @@ static bool parse_percent(struct belay_slice text, uint32_t *per_million)
     if (text.length > 0 && text.data[text.length - 1] == '%') text.length--;
     const char *point = text.length > 0 ? memchr(text.data, '.', text.length) : NULL;
     size_t whole_length = point ? (size_t)(point - text.data) : text.length;
-    if (!flaky_parse_number(belay_slice(text.data, whole_length), 100, &whole)) return false;
+    if (!text_read_number(belay_slice(text.data, whole_length), 100, &whole)) return false;
     size_t digits = point ? text.length - whole_length - 1 : 0;
     if (digits > 4) return false;
-    if (point && !flaky_parse_number(belay_slice(point + 1, digits), 9999, &parts)) return false;
+    if (point && !text_read_number(belay_slice(point + 1, digits), 9999, &parts)) return false;
     for (size_t i = digits; i < 4; i++) parts *= 10;
     *per_million = (uint32_t)(whole * 10000 + parts);
     return *per_million <= 1000000;
@@ -125,7 +126,7 @@ static bool parse_fault(struct flaky *flaky, const char *text)
     flaky_script_init(&script);
     if (belay_slice_equal(what, belay_slice_z("all"))) return add_every_fault(flaky, per_million);
     if (!flaky_fault_parse(what, &script.fault)) {
-        bool status = what.length == 3 && what.data[0] >= '0' && what.data[0] <= '9';
+        bool status = what.length == 3 && char_is_digit(what.data[0]);
         bool right = status ? flaky_script_set(&script, belay_slice_z("status"), what, problem)
                             : flaky_script_add(&script, what, problem);
         if (!right) return bad("--fault", problem);
@@ -152,7 +153,7 @@ static bool apply(struct flaky *flaky, struct arguments *arguments)
     if (flaky->common.fail_first != FLAKY_ALWAYS && flaky->common.status == 0)
         flaky->common.status = 503;
     if (!arguments->seed_text) return true;
-    return flaky_parse_number(belay_slice_z(arguments->seed_text), UINT64_MAX, &arguments->seed) ||
+    return text_read_number(belay_slice_z(arguments->seed_text), UINT64_MAX, &arguments->seed) ||
            bad("--seed", "must be a number");
 }
 

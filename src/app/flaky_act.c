@@ -1,5 +1,6 @@
 /* flaky_act.c: plays each request of `belay flaky` as its script says. */
 #include "app/flaky_act.h"
+#include "base/text.h"
 
 #include "base/buf.h"
 #include "base/check.h"
@@ -12,7 +13,6 @@
 #define ECHO_BYTES_MAX ((size_t)8 << 20)
 #define PIECE_BYTES 16384
 #define REQUEST_ID_BYTES_MAX 1024 /* escaped */
-#define TEXT(literal) belay_slice(literal, sizeof(literal) - 1)
 
 enum finish { FINISH_WHOLE, FINISH_CLOSE, FINISH_RESET, FINISH_SHUT };
 

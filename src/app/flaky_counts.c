@@ -1,6 +1,8 @@
 /* flaky_counts.c: what `belay flaky` was sent, by operation or key, in a table of bounded size. */
 #include "app/flaky_counts.h"
 
+#include "base/hash.h"
+
 #include <stdlib.h>
 
 /* Entries are a ring in the order of their coming; chains by hash hold indices + 1, 0 is the end.
@@ -46,12 +48,9 @@ void flaky_counts_reset(struct flaky_counts *counts)
     counts->used = counts->oldest = 0;
 }
 
-/* FNV-1a. */
 static uint32_t *chain_of(const struct flaky_counts *counts, struct belay_slice name)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < name.length; i++)
-        hash = (hash ^ (unsigned char)name.data[i]) * UINT64_C(0x100000001b3);
+    uint64_t hash = hash_bytes(name);
     return &counts->chains[(hash ^ (hash >> 32)) & (counts->buckets - 1)];
 }
 

@@ -1,13 +1,12 @@
 /* flaky_desk.c: what `belay flaky` was sent, told as JSON on its own paths. */
 #include "app/flaky_act.h"
+#include "base/text.h"
 #include "base/check.h"
 #include "event/json.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-
-#define TEXT(literal) belay_slice(literal, sizeof(literal) - 1)
 
 /* The page being written; its longest is far below its size. */
 struct page {

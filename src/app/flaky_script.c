@@ -1,5 +1,6 @@
 /* flaky_script.c: what one request asks `belay flaky` to do to it: the grammar, pure. */
 #include "app/flaky_script.h"
+#include "base/text.h"
 
 #include "base/nearest.h"
 
@@ -30,19 +31,6 @@ bool flaky_fault_parse(struct belay_slice word, enum flaky_fault *out)
 
 /* ---- values ---- */
 
-bool flaky_parse_number(struct belay_slice text, uint64_t max, uint64_t *out)
-{
-    uint64_t value = 0;
-    if (text.length == 0 || text.length > 18) return false;
-    for (size_t i = 0; i < text.length; i++) {
-        if (text.data[i] < '0' || text.data[i] > '9') return false;
-        value = value * 10 + (uint64_t)(text.data[i] - '0');
-    }
-    if (value > max) return false;
-    *out = value;
-    return true;
-}
-
 bool flaky_parse_span(struct belay_slice text, struct belay_span *out)
 {
     static const struct {
@@ -54,13 +42,13 @@ bool flaky_parse_span(struct belay_slice text, struct belay_span *out)
                  {"s", BELAY_NS_PER_S},
                  {"m", 60 * BELAY_NS_PER_S}};
     size_t digits = 0;
-    while (digits < text.length && text.data[digits] >= '0' && text.data[digits] <= '9') digits++;
+    while (digits < text.length && char_is_digit(text.data[digits])) digits++;
     struct belay_slice unit = belay_slice(text.data + digits, text.length - digits);
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
         if (!belay_slice_equal(unit, belay_slice_z(units[i].name))) continue;
         uint64_t value;
-        if (!flaky_parse_number(belay_slice(text.data, digits),
-                                (uint64_t)(SPAN_MAX_NS / units[i].ns), &value)) {
+        if (!text_read_number(belay_slice(text.data, digits), (uint64_t)(SPAN_MAX_NS / units[i].ns),
+                              &value)) {
             return false;
         }
         *out = belay_span_ns((int64_t)value * units[i].ns);
@@ -74,7 +62,7 @@ bool flaky_parse_span(struct belay_slice text, struct belay_span *out)
 static bool set_fail(struct flaky_script *script, struct belay_slice value)
 {
     uint64_t count;
-    if (!flaky_parse_number(value, INT64_MAX - 1, &count)) return false;
+    if (!text_read_number(value, INT64_MAX - 1, &count)) return false;
     script->fail_first = (int64_t)count;
     return true;
 }
@@ -82,7 +70,7 @@ static bool set_fail(struct flaky_script *script, struct belay_slice value)
 static bool set_status(struct flaky_script *script, struct belay_slice value)
 {
     uint64_t status;
-    if (!flaky_parse_number(value, 599, &status) || status < 200) return false;
+    if (!text_read_number(value, 599, &status) || status < 200) return false;
     script->status = (int)status;
     return true;
 }
@@ -106,7 +94,7 @@ static bool set_every(struct flaky_script *script, struct belay_slice value)
 
 static bool set_bytes(struct flaky_script *script, struct belay_slice value)
 {
-    return flaky_parse_number(value, BYTES_MAX, &script->bytes);
+    return text_read_number(value, BYTES_MAX, &script->bytes);
 }
 
 static bool set_fault(struct flaky_script *script, struct belay_slice value)

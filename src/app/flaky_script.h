@@ -60,6 +60,5 @@ bool flaky_script_can_fail(const struct flaky_script *script);
 
 /* "20ms": a whole number and ns, us, ms, s, m; at most an hour. */
 bool flaky_parse_span(struct belay_slice text, struct belay_span *out);
-bool flaky_parse_number(struct belay_slice text, uint64_t max, uint64_t *out);
 
 #endif

@@ -4,6 +4,8 @@
 
 #define CHECK(condition) ((condition) ? (void)0 : __builtin_trap())
 
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
 #define CONTAINER_OF(pointer, type, member)                                                        \
     ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 

@@ -1,5 +1,6 @@
 /* nearest.c: edit distance over short names (nearest.h). */
 #include "base/nearest.h"
+#include "base/text.h"
 
 #include <stdint.h>
 
@@ -7,8 +8,8 @@
 
 static char fold(char c)
 {
-    if (c >= 'A' && c <= 'Z') return (char)(c - 'A' + 'a');
-    return c == '-' ? '_' : c;
+    if (c == '-') return '_';
+    return char_lower(c);
 }
 
 static uint8_t least(uint8_t a, uint8_t b)

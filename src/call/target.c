@@ -535,6 +535,6 @@ void belay_target_stats(struct belay_target *target, struct belay_instant now,
     out->in_flight_peak = target->bulkhead.in_flight_peak;
     out->waiting = target->bulkhead.waiting + target->quota_waiting;
     out->breaker_opened = target->breaker.opened;
-    out->breaker_state = (int)target->breaker.state;
+    out->breaker_state = target->breaker.state;
     lock_give(&target->lock);
 }

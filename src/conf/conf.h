@@ -92,8 +92,6 @@ enum conf_verdict conf_read(const char *file, FILE *errors, struct conf **conf)
 /* The same for text already in memory; `file` is only said in errors. Any bytes are safe. */
 enum conf_verdict conf_parse(const char *file, struct belay_slice text, FILE *errors,
                              struct conf **conf) __attribute__((warn_unused_result));
-/* conf_read for who needs no reason: NULL when there is one. */
-struct conf *conf_load(const char *file, FILE *errors) __attribute__((warn_unused_result));
 struct conf *conf_take(struct conf *conf); /* one more reference; from any thread */
 void conf_give(struct conf *conf);         /* one less; the last frees; from any thread */
 /* Has anybody else a reference? Once it is false, all that they did before giving theirs is seen.

@@ -43,9 +43,3 @@ enum conf_verdict conf_read(const char *file, FILE *errors, struct conf **conf)
     buf_deinit(&text);
     return verdict;
 }
-
-struct conf *conf_load(const char *file, FILE *errors)
-{
-    struct conf *conf = NULL;
-    return conf_read(file, errors, &conf) == CONF_GOOD ? conf : NULL;
-}

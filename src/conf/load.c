@@ -1,5 +1,6 @@
 /* load.c: a configuration from YAML to a snapshot, with every mistake told. */
 #include "conf/load.h"
+#include "base/text.h"
 
 #include "base/check.h"
 #include "base/nearest.h"
@@ -366,9 +367,7 @@ static bool is_target_name(struct belay_slice name)
 {
     for (size_t i = 0; i < name.length; i++) {
         char c = name.data[i];
-        bool letter_or_digit =
-            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (!letter_or_digit && c != '-' && c != '_' && c != '.') return false;
+        if (!char_is_letter_or_digit(c) && c != '-' && c != '_' && c != '.') return false;
     }
     return name.length > 0 && name.length <= TARGET_NAME_BYTES_MAX &&
            !belay_slice_equal(name, belay_slice_z("none"));

@@ -1,5 +1,6 @@
 /* number.c: reads and writes values that are a number inside (number.h). */
 #include "conf/number.h"
+#include "base/text.h"
 
 #include "base/check.h"
 #include "base/nearest.h"
@@ -130,25 +131,20 @@ struct decimal {
     struct belay_slice unit;
 };
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* digits [ "." digits ] and what follows; at most 18 digits, so that nothing overflows. */
 static enum decimal_fault parse_decimal(struct belay_slice word, struct decimal *decimal)
 {
     size_t i = 0, digits = 0;
     bool point = false;
     *decimal = (struct decimal){.denominator = 1};
-    if (word.length == 0 || !is_digit(word.data[0])) return DECIMAL_NONE;
+    if (word.length == 0 || !char_is_digit(word.data[0])) return DECIMAL_NONE;
     for (; i < word.length; i++) {
         char c = word.data[i];
-        if (c == '.' && !point && i + 1 < word.length && is_digit(word.data[i + 1])) {
+        if (c == '.' && !point && i + 1 < word.length && char_is_digit(word.data[i + 1])) {
             point = true;
             continue;
         }
-        if (!is_digit(c)) break;
+        if (!char_is_digit(c)) break;
         if (digits == 18) return DECIMAL_HUGE;
         decimal->digits = decimal->digits * 10 + (c - '0');
         if (decimal->digits > 0) digits++;

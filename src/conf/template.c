@@ -1,5 +1,6 @@
 /* template.c: checks and compares path templates (template.h). */
 #include "conf/template.h"
+#include "base/text.h"
 
 #define PATH_BYTES_MAX 1024
 
@@ -15,16 +16,6 @@ static bool next_segment(struct belay_slice *rest, struct belay_slice *segment)
     return true;
 }
 
-static bool is_letter_or_digit(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
-static bool is_hex(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
 static bool is_name(struct belay_slice segment)
 {
     return segment.length > 0 && segment.data[0] == '{';
@@ -37,7 +28,7 @@ static const char *name_fault(struct belay_slice segment)
     }
     for (size_t i = 1; i + 1 < segment.length; i++) {
         char c = segment.data[i];
-        if (!is_letter_or_digit(c) && c != '_')
+        if (!char_is_letter_or_digit(c) && c != '_')
             return "a name in braces has letters, digits and _ only";
     }
     return NULL;
@@ -57,12 +48,12 @@ static const char *text_fault(struct belay_slice segment)
         if (c == '?' || c == '#')
             return "a template is the path alone, without a query or a fragment";
         if (c == '%') {
-            bool escaped = segment.length - i > 2 && is_hex(segment.data[i + 1]) &&
-                           is_hex(segment.data[i + 2]);
+            bool escaped = segment.length - i > 2 && char_hex(segment.data[i + 1]) >= 0 &&
+                           char_hex(segment.data[i + 2]) >= 0;
             if (!escaped) return "a % in a path is followed by two hexadecimal digits";
             continue;
         }
-        if (!is_letter_or_digit(c) && (c == '\0' || !strchr("-._~!$&'()*+,;=:@", c))) {
+        if (!char_is_letter_or_digit(c) && (c == '\0' || !strchr("-._~!$&'()*+,;=:@", c))) {
             return "a path has no blanks, control characters or bytes outside ASCII; escape them "
                    "with %";
         }

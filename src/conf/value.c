@@ -1,5 +1,6 @@
 /* value.c: puts one option's value into the snapshot and prints it from there (value.h). */
 #include "conf/value.h"
+#include "base/text.h"
 
 #include "base/check.h"
 #include "conf/number.h"
@@ -100,8 +101,7 @@ static bool set_path(const struct option *option, void *base, struct belay_slice
 
 static bool is_name_byte(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_' || c == '.';
+    return char_is_letter_or_digit(c) || c == '-' || c == '_' || c == '.';
 }
 
 enum host_kind { HOST_BAD, HOST_LITERAL, HOST_NAME };
@@ -115,23 +115,10 @@ static enum host_kind host_kind(const char *host, bool bracketed)
     for (const char *c = host; *c; c++) {
         if (!is_name_byte(*c)) return HOST_BAD;
         if (*c == '.' && (c == host || c[1] == '.')) return HOST_BAD;
-        letter = letter || (*c != '.' && (*c < '0' || *c > '9'));
+        letter = letter || (*c != '.' && !char_is_digit(*c));
     }
     /* Digits and dots alone are an IPv4 address with a mistake in it, not a name. */
     return letter && host[0] != '-' ? HOST_NAME : HOST_BAD;
-}
-
-static bool parse_port(struct belay_slice text, uint16_t *port)
-{
-    unsigned value = 0;
-    if (text.length == 0 || text.length > 5) return false;
-    for (size_t i = 0; i < text.length; i++) {
-        if (text.data[i] < '0' || text.data[i] > '9') return false;
-        value = value * 10 + (unsigned)(text.data[i] - '0');
-    }
-    if (value > UINT16_MAX) return false;
-    *port = (uint16_t)value;
-    return true;
 }
 
 /* host:port or [IPv6]:port; the host goes to `host` without brackets. */
@@ -141,7 +128,8 @@ static enum host_kind parse_address(struct belay_slice word, char host[HOST_BYTE
     const char *colon = word.length ? memrchr(word.data, ':', word.length) : NULL;
     if (!colon) return HOST_BAD;
     size_t length = (size_t)(colon - word.data);
-    if (!parse_port(belay_slice(colon + 1, word.length - length - 1), port)) return HOST_BAD;
+    struct belay_slice digits = belay_slice(colon + 1, word.length - length - 1);
+    if (!text_read_port(digits, port)) return HOST_BAD;
     const char *start = word.data;
     bool bracketed = length >= 2 && start[0] == '[' && start[length - 1] == ']';
     if (bracketed) {
@@ -214,10 +202,7 @@ static bool add_address(const struct option *option, struct conf_target *target,
 static bool is_token(struct belay_slice word)
 {
     for (size_t i = 0; i < word.length; i++) {
-        char c = word.data[i];
-        bool letter_or_digit =
-            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (!letter_or_digit && (c == '\0' || !strchr("!#$%&'*+-.^_`|~", c))) return false;
+        if (!char_is_token(word.data[i])) return false;
     }
     return word.length > 0 && word.length <= HEADER_BYTES_MAX;
 }
@@ -301,9 +286,9 @@ static bool add_method(const struct option *option, uint32_t *set, struct belay_
 static bool add_outcome(const struct option *option, struct belay_retry_on *set,
                         struct belay_slice word, struct value_error *error)
 {
-    if (word.length > 0 && word.data[0] >= '0' && word.data[0] <= '9') {
-        uint16_t status = 0;
-        if (!parse_port(word, &status) || status < 100 || status > 599) {
+    if (word.length > 0 && char_is_digit(word.data[0])) {
+        uint64_t status;
+        if (!text_read_number(word, 599, &status) || status < 100) {
             value_fault(error, option, "\"%s\" is no status; they go from 100 to 599",
                         show(word).text);
             return false;

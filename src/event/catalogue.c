@@ -1,5 +1,6 @@
 /* catalogue.c: the one list of what stands in an event (catalogue.h). */
 #include "event/catalogue.h"
+#include "base/check.h"
 
 #include <belay/event.h>
 
@@ -106,7 +107,6 @@ static const struct event_field LOST[] = {
 };
 #undef RECORD
 
-#define COUNT(fields) (sizeof(fields) / sizeof((fields)[0]))
 const struct event_record event_attempt_record = {ATTEMPT, COUNT(ATTEMPT)};
 const struct event_record event_operation_record = {OPERATION, COUNT(OPERATION)};
 const struct event_record event_lost_record = {LOST, COUNT(LOST)};

@@ -3,6 +3,8 @@
  * In doubt a segment is replaced: a lost word costs a reader a moment, a leaked one cannot be taken
  * back.
  */
+#include "base/text.h"
+
 #include <belay/event.h>
 #include <string.h>
 
@@ -11,21 +13,6 @@
 #define HEX_BYTES_MIN 8    /* hex digits with a decimal one among them */
 #define DIGIT_RUN_MIN 4    /* `sha256` is a word, `INV-2024` is not */
 #define CASE_BYTES_MIN 20  /* letters only, this long, with the case changing all the time */
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_upper(char c)
-{
-    return c >= 'A' && c <= 'Z';
-}
-
-static bool is_lower(char c)
-{
-    return c >= 'a' && c <= 'z';
-}
 
 static bool is_hex_letter(char c)
 {
@@ -45,18 +32,18 @@ static struct look look_at(struct belay_slice segment)
     size_t run = 0, piece = 0, piece_digits = 0;
     for (size_t i = 0; i < segment.length; i++) {
         char c = segment.data[i], before = i ? segment.data[i - 1] : 0;
-        run = is_digit(c) ? run + 1 : 0;
+        run = char_is_digit(c) ? run + 1 : 0;
         if (run > look.digit_run_max) look.digit_run_max = run;
         piece = c == '.' ? 0 : piece + 1;
-        piece_digits = c == '.' ? 0 : piece_digits + is_digit(c);
+        piece_digits = c == '.' ? 0 : piece_digits + char_is_digit(c);
         if (piece_digits > 0 && piece > look.mixed_max) look.mixed_max = piece;
-        if (is_digit(c)) {
+        if (char_is_digit(c)) {
             look.digits++;
-        } else if (is_upper(c) || is_lower(c)) {
+        } else if (char_is_upper(c) || char_is_lower(c)) {
             look.letters++;
             look.hex_letters += is_hex_letter(c);
-            look.case_changes +=
-                (is_upper(c) && is_lower(before)) || (is_lower(c) && is_upper(before));
+            look.case_changes += (char_is_upper(c) && char_is_lower(before)) ||
+                                 (char_is_lower(c) && char_is_upper(before));
         } else if (!memchr("-_.~*$!", c, 7)) {
             look.foreign = true;
         }
@@ -126,7 +113,8 @@ bool belay_event_id_valid(struct belay_slice id)
     if (id.length == 0 || id.length > BELAY_OPERATION_ID_MAX) return false;
     for (size_t i = 0; i < id.length; i++) {
         char c = id.data[i];
-        if (!is_digit(c) && !is_upper(c) && !is_lower(c) && (c == 0 || !strchr("-_.:+=~", c)))
+        if (!char_is_digit(c) && !char_is_upper(c) && !char_is_lower(c) &&
+            (c == 0 || !strchr("-_.:+=~", c)))
             return false;
     }
     return true;

@@ -5,10 +5,6 @@
 
 #include "http1/digits.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
-
 enum {
     CHAR_TOKEN = 1,  /* tchar: methods and names */
     CHAR_VALUE = 2,  /* field values and reason phrases: no control but HTAB */
@@ -21,14 +17,6 @@ extern const uint8_t http1__chars[256];
 static inline bool char_is(char c, unsigned kind)
 {
     return (http1__chars[(unsigned char)c] & kind) != 0;
-}
-
-/* -1 for what is no hex digit. */
-static inline int char_hex(char c)
-{
-    if (char_is_digit(c)) return c - '0';
-    char folded = (char)(c | 0x20);
-    return folded >= 'a' && folded <= 'f' ? folded - 'a' + 10 : -1;
 }
 
 /* The first byte in [at, end) that is not of that kind, or end. */

@@ -1,14 +1,8 @@
-/* digits.h: decimal digits, and the numbers that field values write with them. */
+/* digits.h: the numbers that field values write, which may be larger than anything here. */
 #ifndef HTTP1_DIGITS_H
 #define HTTP1_DIGITS_H
 
-#include <belay/slice.h>
-#include <stdint.h>
-
-static inline bool char_is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
+#include "base/text.h"
 
 /* One digit or more and nothing else; saturates at `max`, and then *over is set. */
 static inline bool digits_read(struct belay_slice text, uint64_t max, uint64_t *out, bool *over)

@@ -94,16 +94,11 @@ const struct http1_field *http1_find(const struct http1_head *head, enum http1_f
     return head->first[id] ? &head->fields[head->first[id] - 1] : NULL;
 }
 
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
-}
-
 bool http1__same_name(struct belay_slice a, struct belay_slice b)
 {
     if (a.length != b.length) return false;
     for (size_t i = 0; i < a.length; i++) {
-        if (lower(a.data[i]) != lower(b.data[i])) return false;
+        if (char_lower(a.data[i]) != char_lower(b.data[i])) return false;
     }
     return true;
 }

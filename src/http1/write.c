@@ -1,7 +1,8 @@
 /* write.c: messages from values, into the caller's memory (RFC 9112 3 to 5 and 7.1). */
 #include "http1/parts.h"
+#include "base/text.h"
 
-enum { DECIMAL_DIGITS_MAX = 20, HEX_DIGITS_MAX = 16 };
+enum { HEX_DIGITS_MAX = 16 };
 
 static char *put(char *at, struct belay_slice text)
 {
@@ -10,17 +11,6 @@ static char *put(char *at, struct belay_slice text)
 }
 
 #define PUT_LITERAL(at, text) put(at, belay_slice(text, sizeof(text) - 1))
-
-/* Fills the end of `out`; the slice is what was needed. */
-static struct belay_slice decimal(uint64_t value, char out[DECIMAL_DIGITS_MAX])
-{
-    size_t at = DECIMAL_DIGITS_MAX;
-    do {
-        out[--at] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value);
-    return belay_slice(out + at, DECIMAL_DIGITS_MAX - at);
-}
 
 size_t http1_write_forward_line(char *out, size_t room, const struct http1_head *request)
 {
@@ -65,8 +55,8 @@ size_t http1_write_field(char *out, size_t room, struct belay_slice name, struct
 
 size_t http1_write_field_number(char *out, size_t room, struct belay_slice name, uint64_t value)
 {
-    char digits[DECIMAL_DIGITS_MAX];
-    return http1_write_field(out, room, name, decimal(value, digits));
+    char digits[TEXT_NUMBER_BYTES_MAX];
+    return http1_write_field(out, room, name, text_write_number(value, digits));
 }
 
 size_t http1_write_chunk_head(char *out, size_t room, uint64_t length)

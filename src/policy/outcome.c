@@ -1,4 +1,6 @@
 /* outcome.c: the words of the closed vocabularies, one table each (outcome.h). */
+#include "base/check.h"
+
 #include <belay/outcome.h>
 
 #include <string.h>
@@ -81,8 +83,6 @@ static const char *const wait_sources[BELAY_WAIT_COUNT] = {
     [BELAY_WAIT_BACKOFF] = "backoff",
     [BELAY_WAIT_RETRY_AFTER] = "retry_after",
 };
-
-#define COUNT(table) (sizeof(table) / sizeof(table)[0])
 
 static const char *name_in(const char *const *table, size_t count, unsigned value)
 {

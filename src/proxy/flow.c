@@ -2,6 +2,7 @@
  * tells what became of them, and does what the verdict says. Decides nothing by itself (semantics
  * 3). */
 #include "proxy/flow.h"
+#include "base/hash.h"
 
 #include "base/check.h"
 #include "proxy/limits.h"
@@ -70,15 +71,11 @@ static void on_wake(struct belay_waiter *waiter)
     if (!atomic_exchange(&flow->posted, true)) rt_post(flow->proxy->rt, &flow->post);
 }
 
-/* FNV-1a. What a server's hint holds back: a route, or whoever has these credentials. Never 0. */
+/* What a server's hint holds back: a route, or whoever has these credentials. Never 0. */
 static uint64_t hold_key(const struct flow *flow, size_t route)
 {
-    const struct belay_slice *bytes = &flow->facts.credentials;
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
     if (flow->route->policy.hold.scope == BELAY_HOLD_ROUTE) return route + 1;
-    for (size_t i = 0; i < bytes->length; i++)
-        hash = (hash ^ (uint8_t)bytes->data[i]) * UINT64_C(0x100000001b3);
-    return hash | 1;
+    return hash_bytes(flow->facts.credentials) | 1;
 }
 
 /* A body that streams is gone after the first attempt that sent any of it: the request is then not

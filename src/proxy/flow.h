@@ -4,6 +4,7 @@
 #define PROXY_FLOW_H
 
 #include "base/buf.h"
+#include "base/text.h"
 #include "client/client.h"
 #include "event/out.h"
 #include "proxy/facts.h"
@@ -17,7 +18,6 @@
 #define TRACE_ID_BYTES 32
 #define SPAN_ID_BYTES 16
 #define MADE_ID_BYTES 32
-#define TEXT(literal) belay_slice(literal, sizeof(literal) - 1)
 
 /* A configuration snapshot as this listener uses it. Lives while it is the current one or a flow
  * uses it. */

@@ -8,7 +8,6 @@
 
 #define OWN_FIELDS_BYTES_MAX 1024 /* what belay adds, without the ids and the deadline's name */
 #define GRPC_TIMEOUT_DIGITS_MAX 8
-#define NUMBER_BYTES_MAX 20
 
 struct out {
     char *at;
@@ -32,28 +31,17 @@ static void put_number(struct out *out, struct belay_slice name, uint64_t value)
     put(out, http1_write_field_number(out->at, out->room, name, value));
 }
 
-static size_t decimal(uint64_t value, char *end)
-{
-    size_t length = 0;
-    do {
-        *--end = (char)('0' + value % 10);
-        length++;
-    } while ((value /= 10) > 0);
-    return length;
-}
-
 /* Milliseconds, or seconds when eight digits do not hold them. */
 static void put_grpc_timeout(struct out *out, struct belay_slice name, uint64_t ms)
 {
-    char text[NUMBER_BYTES_MAX + 1];
-    char *end = text + NUMBER_BYTES_MAX;
-    size_t length = decimal(ms, end);
-    *end = 'm';
-    if (length > GRPC_TIMEOUT_DIGITS_MAX) {
-        length = decimal(ms / 1000, end);
-        *end = 'S';
+    char text[TEXT_NUMBER_BYTES_MAX + 1], unit = 'm';
+    struct belay_slice digits = text_write_number(ms, text);
+    if (digits.length > GRPC_TIMEOUT_DIGITS_MAX) {
+        digits = text_write_number(ms / 1000, text);
+        unit = 'S';
     }
-    put_field(out, name, belay_slice(end - length, length + 1));
+    text[TEXT_NUMBER_BYTES_MAX] = unit;
+    put_field(out, name, belay_slice(digits.data, digits.length + 1));
 }
 
 /* What is passed on is at least 1 ms, for 0 would say that the time is over; and less than what
@@ -99,15 +87,15 @@ static void put_forwarded(struct out *out, const struct flow *flow, uint64_t ms)
 static void put_ids(struct out *out, const struct flow *flow, uint32_t attempt)
 {
     static const char joint[] = "/attempt-";
-    char request_id[BELAY_OPERATION_ID_MAX + sizeof joint + NUMBER_BYTES_MAX],
-        number[NUMBER_BYTES_MAX], trace[55];
-    struct belay_slice id = flow_operation_id(flow);
-    size_t digits = decimal(attempt, number + sizeof number), length = id.length;
+    char request_id[BELAY_OPERATION_ID_MAX + sizeof joint + TEXT_NUMBER_BYTES_MAX],
+        number[TEXT_NUMBER_BYTES_MAX], trace[55];
+    struct belay_slice id = flow_operation_id(flow), digits = text_write_number(attempt, number);
+    size_t length = id.length;
     memcpy(request_id, id.data, id.length);
     memcpy(request_id + length, joint, sizeof joint - 1);
     length += sizeof joint - 1;
-    memcpy(request_id + length, number + sizeof number - digits, digits);
-    length += digits;
+    memcpy(request_id + length, digits.data, digits.length);
+    length += digits.length;
 
     put_field(out, TEXT("X-Operation-Id"), id);
     put_field(out, TEXT("X-Request-Id"), belay_slice(request_id, length));
@@ -148,14 +136,13 @@ static void put_host(struct out *out, const struct http1_head *request,
         return;
     }
     bool brackets = strchr(address->host, ':') != NULL;
-    char port[NUMBER_BYTES_MAX];
-    size_t digits = decimal(address->port, port + NUMBER_BYTES_MAX);
+    char port[TEXT_NUMBER_BYTES_MAX];
     struct belay_slice pieces[] = {TEXT("Host: "),
                                    brackets ? TEXT("[") : TEXT(""),
                                    belay_slice_z(address->host),
                                    brackets ? TEXT("]") : TEXT(""),
                                    TEXT(":"),
-                                   belay_slice(port + NUMBER_BYTES_MAX - digits, digits),
+                                   text_write_number(address->port, port),
                                    TEXT("\r\n")};
     for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++) {
         if (pieces[i].length == 0) continue;

@@ -1,6 +1,7 @@
 /* limits.c: reads RateLimit fields (limits.h; structured fields: RFC 9651, as much as these need).
  */
 #include "proxy/limits.h"
+#include "base/text.h"
 
 #include <strings.h>
 
@@ -44,16 +45,6 @@ static void skip_space(struct text *text)
     while (next_is(text, ' ') || next_is(text, '\t')) text->at++;
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 static bool take_string(struct text *text, struct belay_slice *out)
 {
     const char *start = ++text->at;
@@ -68,11 +59,11 @@ static bool take_token(struct text *text, struct belay_slice *out)
 {
     const char *start = text->at;
     while (text->at < text->end &&
-           (is_letter(*text->at) || is_digit(*text->at) || strchr("_-.*:/", *text->at))) {
+           (char_is_letter_or_digit(*text->at) || strchr("_-.*:/", *text->at))) {
         text->at++;
     }
     *out = belay_slice(start, (size_t)(text->at - start));
-    return out->length > 0 && (is_letter(*start) || *start == '*');
+    return out->length > 0 && (char_is_letter(*start) || *start == '*');
 }
 
 /* An integer, or a decimal, which is a number and no valid one here. */
@@ -81,13 +72,13 @@ static bool take_number(struct text *text, struct number *out)
     bool negative = skip(text, '-');
     const char *start = text->at;
     int64_t value = 0;
-    for (; text->at < text->end && is_digit(*text->at); text->at++) {
+    for (; text->at < text->end && char_is_digit(*text->at); text->at++) {
         if (text->at - start == INTEGER_DIGITS_MAX) return false;
         value = value * 10 + (*text->at - '0');
     }
     if (text->at == start) return false;
     bool decimal = skip(text, '.');
-    while (decimal && text->at < text->end && is_digit(*text->at)) text->at++;
+    while (decimal && text->at < text->end && char_is_digit(*text->at)) text->at++;
     *out = (struct number){.given = true, .valid = !decimal && !negative, .value = value};
     return true;
 }
@@ -97,7 +88,7 @@ static bool take_value(struct text *text, struct number *out)
     struct belay_slice ignored;
     *out = (struct number){.given = true};
     if (text->at == text->end) return false;
-    if (*text->at == '-' || is_digit(*text->at)) return take_number(text, out);
+    if (*text->at == '-' || char_is_digit(*text->at)) return take_number(text, out);
     return *text->at == '"' ? take_string(text, &ignored) : take_token(text, &ignored);
 }
 

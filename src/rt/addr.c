@@ -1,5 +1,6 @@
 /* addr.c: literal addresses: text to struct rt_addr and back. */
 #include "rt/rt.h"
+#include "base/text.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -29,26 +30,14 @@ bool rt_addr_parse(struct belay_slice literal, uint16_t port, struct rt_addr *ou
     return true;
 }
 
-static bool parse_port(struct belay_slice text, uint16_t *out)
-{
-    uint32_t port = 0;
-    if (text.length == 0 || text.length > 5) return false;
-    for (size_t i = 0; i < text.length; i++) {
-        if (text.data[i] < '0' || text.data[i] > '9') return false;
-        port = port * 10 + (uint32_t)(text.data[i] - '0');
-    }
-    if (port > UINT16_MAX) return false;
-    *out = (uint16_t)port;
-    return true;
-}
-
 bool rt_addr_parse_with_port(struct belay_slice text, struct rt_addr *out)
 {
     const char *colon = text.length ? memrchr(text.data, ':', text.length) : NULL;
     if (!colon) return false;
     struct belay_slice host = belay_slice(text.data, (size_t)(colon - text.data));
+    struct belay_slice digits = belay_slice(colon + 1, text.length - host.length - 1);
     uint16_t port;
-    if (!parse_port(belay_slice(colon + 1, text.length - host.length - 1), &port)) return false;
+    if (!text_read_port(digits, &port)) return false;
     /* Without brackets nobody can tell where an IPv6 address ends and its port begins. */
     if (host.length == 0 || (host.data[0] != '[' && memchr(host.data, ':', host.length)))
         return false;

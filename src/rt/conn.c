@@ -312,11 +312,6 @@ bool rt_conn_dead(struct rt_conn *conn)
            (errno != EAGAIN && errno != EINTR);
 }
 
-void rt_conn_peer(const struct rt_conn *conn, struct rt_addr *out)
-{
-    *out = conn->peer;
-}
-
 /* ---- the end ---- */
 
 void rt_conn_shutdown_write(struct rt_conn *conn)

@@ -105,7 +105,6 @@ void rt_conn_shutdown_write(struct rt_conn *conn);
  * (bounded in time). */
 enum rt_close { RT_CLOSE_GRACEFUL, RT_CLOSE_ABORT }; /* abort: the peer sees a reset */
 void rt_conn_close(struct rt_conn *conn, enum rt_close how);
-void rt_conn_peer(const struct rt_conn *conn, struct rt_addr *out);
 
 /* ---- listening ---- */
 struct rt_listener_events {

@@ -1,5 +1,6 @@
 /* exchange.c: one request's memory, and the answer that a handler gives to it. */
 #include "server/conn.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +12,6 @@
 /* There before a request is read, so that an honest error to it needs no memory. */
 #define OUT_BYTES_MIN 2048
 #define CORK_BYTES 4096 /* answers up to that are gathered for one write */
-
-#define TEXT(literal) belay_slice(literal, sizeof(literal) - 1)
 
 /* ---- memory ---- */
 

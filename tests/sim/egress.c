@@ -10,7 +10,7 @@ void egress_target_stats(const struct egress *egress, size_t target, struct bela
     belay_target_stats(egress->targets[target], rt_now(egress->history->rt), out);
 }
 
-static void add_change(struct egress *egress, size_t target, int state)
+static void add_change(struct egress *egress, size_t target, enum belay_breaker_state state)
 {
     struct breaker_change *change = rows_add(&egress->history->breakers, sizeof(*change));
     snprintf(change->target, sizeof(change->target), "%s", egress->conf->targets[target].name);

@@ -6,7 +6,7 @@
 #include "proxy/proxy.h"
 
 struct breaker_seen {
-    int state; /* enum belay_breaker_state */
+    enum belay_breaker_state state;
     uint64_t opened;
 };
 

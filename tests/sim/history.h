@@ -79,7 +79,7 @@ struct operation_record {
 /* A breaker was seen in a state from `at` on. */
 struct breaker_change {
     char target[HISTORY_WORD_BYTES];
-    int state; /* enum belay_breaker_state */
+    enum belay_breaker_state state;
     struct belay_instant at;
 };
 

@@ -417,12 +417,6 @@ bool rt_conn_dead(struct rt_conn *conn)
     return conn->broken != BELAY_ERROR_NONE || conn->in_ended || conn->arrived > 0;
 }
 
-void rt_conn_peer(const struct rt_conn *conn, struct rt_addr *out)
-{
-    *out = conn->incoming ? (struct rt_addr){.family = 4, .port = 1, .ip = {127, 0, 0, 1}}
-                          : conn->pair->to;
-}
-
 void rt_conn_shutdown_write(struct rt_conn *conn)
 {
     if (conn->out_ended || conn->broken != BELAY_ERROR_NONE) return;

@@ -19,8 +19,8 @@ static struct conf *load_text(const char *text)
 static void test_the_quickstart_is_right(void **state)
 {
     (void)state;
-    struct conf *conf = conf_load(SOURCE_ROOT "/examples/quickstart.yaml", stderr);
-    assert_non_null(conf);
+    struct conf *conf = NULL;
+    assert_int_equal(conf_read(SOURCE_ROOT "/examples/quickstart.yaml", stderr, &conf), CONF_GOOD);
     assert_int_equal(conf->listener_count, 1);
     assert_string_equal(conf->listeners[0].listen.host, "127.0.0.1");
     assert_int_equal(conf->listeners[0].listen.port, 8080);
@@ -94,8 +94,8 @@ static void check_file(const char *name)
 {
     char path[4096];
     snprintf(path, sizeof path, SOURCE_ROOT "/examples/%s", name);
-    struct conf *conf = conf_load(path, stderr);
-    if (!conf) fail_msg("%s", path);
+    struct conf *conf = NULL;
+    if (conf_read(path, stderr, &conf) != CONF_GOOD) fail_msg("%s", path);
     conf_give(conf);
 }
 

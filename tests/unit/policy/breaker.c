@@ -537,7 +537,7 @@ static void test_random_sequences_take_only_legal_edges(void **state)
                 out[i] = false;
             } else {
                 struct belay_breaker_result result = {
-                    .health = (enum belay_health)test_below(&rng, BELAY_HEALTH_COUNT),
+                    .health = (enum belay_health)test_below(&rng, BELAY_HEALTH_BAD + 1),
                     .timed_out = test_chance(&rng, 20),
                     .cancelled = test_chance(&rng, 20),
                     .allowed = belay_span_ms((int64_t)test_below(&rng, 200)),
