@@ -17,5 +17,6 @@ int app_explain(int argc, char **argv);
 int app_check(int argc, char **argv);
 int app_flaky(int argc, char **argv);
 int app_call(int argc, char **argv);
+int app_inspect(int argc, char **argv);
 
 #endif

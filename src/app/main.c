@@ -24,6 +24,7 @@ static const struct command COMMANDS[] = {
     {"serve", "carry requests to their targets", app_serve},
     {"call", "make one call from the shell", app_call},
     {"replay", "run recorded observations through the engine", app_replay},
+    {"inspect", "say what events tell, and what is wrong with them", app_inspect},
     {"explain", "say what belay makes of a field or an outcome", app_explain},
     {"check", "say whether a configuration is right", app_check},
     {"flaky", "an origin that misbehaves on script", app_flaky},

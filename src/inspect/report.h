@@ -94,6 +94,7 @@ struct inspect_report {
     uint64_t junk_lines;   /* lines with broken JSON where ours began, or binary */
     uint64_t cut_lines;    /* the first or last line of a file, cut */
     uint64_t long_lines;   /* longer than the bound: skipped */
+    uint64_t unread_bytes; /* behind the point where a packed file was broken */
     uint64_t wrong_type, wrong_word, unknown_version, unknown_event;
     uint64_t repeated_records;     /* exact repeats (log delivery), counted once */
     uint64_t lost_records;         /* told by the stream itself */

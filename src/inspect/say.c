@@ -79,7 +79,10 @@ char *say_ratio(char out[SAY_BYTES], uint64_t part, uint64_t of)
 
 char *say_decimal(char out[SAY_BYTES], double value)
 {
-    (void)snprintf(out, SAY_BYTES, value < 10 ? "%.1f" : "%.0f", value);
+    if (value > 0 && value < 0.05)
+        (void)snprintf(out, SAY_BYTES, "< 0.1");
+    else
+        (void)snprintf(out, SAY_BYTES, value < 10 ? "%.1f" : "%.0f", value);
     return out;
 }
 
@@ -207,6 +210,15 @@ const char *say_target(const struct inspect_target *target)
     return target->name[0] ? target->name : "(no target named)";
 }
 
+uint64_t say_other_endings(const struct inspect_target *target)
+{
+    uint64_t left = target->operations;
+    left = left > target->answered ? left - target->answered : 0;
+    for (size_t i = 0; i < BELAY_TERMINAL_COUNT; i++)
+        left = left > target->terminals[i] ? left - target->terminals[i] : 0;
+    return left;
+}
+
 const char *say_effect(enum belay_effect effect)
 {
     switch (effect) {
@@ -222,6 +234,7 @@ size_t say_unread(const struct inspect_report *r, struct say_unread rows[SAY_UNR
     const struct say_unread all[SAY_UNREAD_MAX] = {
         {"lostRecords", "records that the stream says it lost", r->lost_records},
         {"junkLines", "lines that began like an event and could not be read", r->junk_lines},
+        {"unreadBytes", "bytes of a packed file that could not be unpacked", r->unread_bytes},
         {"longLines", "lines that were too long, skipped", r->long_lines},
         {"cutLines", "first or last lines that were cut", r->cut_lines},
         {"wrongType", "values of a wrong type or range, ignored", r->wrong_type},

@@ -34,10 +34,12 @@ size_t say_kinds(const struct inspect_report *report,
                  enum inspect_anomaly_kind kinds[INSPECT_ANOMALY_COUNT]);
 uint64_t say_operations(const struct inspect_report *report); /* over all targets */
 const char *say_target(const struct inspect_target *target);  /* never empty */
+/* Operations that ended neither with an answer nor for a terminal reason. */
+uint64_t say_other_endings(const struct inspect_target *target);
 const char *say_effect(enum belay_effect effect);
 
 /* What of a log was not taken in, as one row a kind; returns how many are not 0. */
-#define SAY_UNREAD_MAX 13
+#define SAY_UNREAD_MAX 14
 struct say_unread {
     const char *name, *text; /* the JSON field; what it is */
     uint64_t count;

@@ -188,6 +188,9 @@ static void write_endings(struct page *page, const struct inspect_target *target
     for (unsigned i = BELAY_TERMINAL_NONE + 1; i < BELAY_TERMINAL_COUNT; i++)
         add_bar(&bars, belay_terminal_name((enum belay_terminal)i), "d-deadline_exceeded",
                 target->terminals[i], target->operations);
+    if (bars.count > 0)
+        add_bar(&bars, "stopped, or not said", "d-unknown", say_other_endings(target),
+                target->operations);
     write_bars(page, "How operations ended", NULL, HEADS, &bars);
 }
 

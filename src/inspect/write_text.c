@@ -117,8 +117,10 @@ static void write_decisions(const struct draw *draw, const struct inspect_target
 static void write_endings(const struct draw *draw, const struct inspect_target *target)
 {
     uint64_t most = most_of(target->terminals, BELAY_TERMINAL_COUNT);
-    if (most == 0) return;
     if (target->answered > most) most = target->answered;
+    if (most == 0) return;
+    uint64_t others = say_other_endings(target);
+    if (others > most) most = others;
     (void)fputs("  operations by how they ended\n", draw->to);
     if (target->answered > 0)
         row(draw, "with an answer", target->answered, most, target->operations);
@@ -127,6 +129,7 @@ static void write_endings(const struct draw *draw, const struct inspect_target *
         row(draw, belay_terminal_name((enum belay_terminal)i), target->terminals[i], most,
             target->operations);
     }
+    if (others > 0) row(draw, "stopped, or not said", others, most, target->operations);
 }
 
 /* ` 503 12` for what is not 0; `first` is set once something was written. */
