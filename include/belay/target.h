@@ -40,6 +40,7 @@ struct belay_claim {
     bool in_flight; /* holds the permit and a slot */
     bool token;     /* holds a reserved retry token */
     bool waiting;   /* stands in a queue, or was promised a slot */
+    bool shared;    /* holds one of the slots of all processes */
 };
 
 /* Counters since init, and the state now; a snapshot taken under the lock. */

@@ -1,7 +1,7 @@
 /* target_state.h: what a target knows, as plain values: to be kept when the process ends, or to be
  * shared with other processes.
  *
- * Budget, breaker, quota and holds are in it; calls in flight and queues are not: they belong to
+ * Budget, breaker, quota and holds are in it; calls in flight and queues are not: they end with
  * their process. An instant of a monotonic clock means nothing elsewhere, so a state holds spans,
  * counted from the instant `at` of its export; who imports it says which instant of its own clock
  * that was. On one machine since one boot it is the same instant; across a reboot, or on another
@@ -78,6 +78,11 @@ struct belay_target_share {
     bool (*load)(struct belay_target_share *share, struct belay_instant now,
                  struct belay_instant *at);
     void (*store)(struct belay_target_share *share, struct belay_instant at);
+    /* NULL: the bulkhead counts the calls of this process. Else they are asked instead, inside a
+     * step, for one of `max` slots of all processes, which must come back by itself when its
+     * process dies; false: none is free. Nobody waits in a queue for one. */
+    bool (*take_slot)(struct belay_target_share *share, uint32_t max);
+    void (*give_slot)(struct belay_target_share *share);
 };
 /* Before the first operation; the share must outlive the target. A step then lasts as long as its
  * load and store do. */

@@ -3,7 +3,7 @@
 #include "app/call_options.h"
 
 #include "app/call_exit.h"
-#include "base/check.h"
+#include "base/text.h"
 
 #include <belay/event.h>
 #include <belay/method.h>
@@ -143,7 +143,7 @@ static bool set_time(struct belay_policy *policy, const char *name, const char *
 {
     char *rest;
     char milliseconds[32];
-    bool number = text[0] >= '0' && text[0] <= '9' && text[strspn(text, "0123456789.")] == '\0';
+    bool number = char_is_digit(text[0]) && text[strspn(text, "0123456789.")] == '\0';
     if (!number) return call_policy_set(policy, name, belay_slice_z(text));
     double seconds = strtod(text, &rest);
     if (*rest || seconds > 1e6) return bad(name, "'%.20s' is no number of seconds", text);
@@ -158,7 +158,7 @@ static bool set_backoff(struct belay_policy *policy, const char *text)
     policy->backoff = belay_policy_default().backoff;
     for (const char *from = text; *from;) {
         size_t length = strcspn(from, ",");
-        bool is_time = from[0] >= '0' && from[0] <= '9';
+        bool is_time = char_is_digit(from[0]);
         if (is_time && times == 2) return bad("--backoff", "has a base and a max, no third time");
         if (!is_time && from != text) return bad("--backoff", "the kind stands first");
         const char *name = is_time ? TIMES[times++] : "backoff.kind";
@@ -385,6 +385,13 @@ static bool read_url(struct call_options *options, int argc, char **argv)
 
 /* ---- the whole line ---- */
 
+static bool is_token(const char *text)
+{
+    size_t length = 0;
+    while (char_is_token(text[length])) length++;
+    return length > 0 && !text[length];
+}
+
 static bool read_request(struct call_options *options, const struct words *words)
 {
     if (words->follow) return bad("--location", "redirects are not followed: each is an answer");
@@ -400,8 +407,7 @@ static bool read_request(struct call_options *options, const struct words *words
     if (options->route && options->route[0] != '/') return bad("--route", "begins with /");
     options->method = words->method;
     const char *method = words->method ? words->method : "GET";
-    if (!*method || method[strspn(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-")])
-        return bad("--request", "'%.20s' is no method", method);
+    if (!is_token(method)) return bad("--request", "'%.20s' is no method", method);
     bool body_of_head = options->head && (words->data.count || words->data_raw.count ||
                                           words->data_binary.count || words->method);
     if (body_of_head) return bad("--head", "does not go with data or another method");

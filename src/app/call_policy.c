@@ -23,17 +23,13 @@ static bool bad(const char *format, ...)
 /* One call, made by libcurl, has no use for these. */
 static bool is_useless(struct belay_slice name)
 {
-    static const char *const NAMES[] = {"replay_buffer", "held_answer", "retry_when_owned"};
-    static const char *const GROUPS[] = {"keep_alive", "bulkhead"};
+    static const char *const NAMES[] = {"replay_buffer", "held_answer",    "retry_when_owned",
+                                        "keep_alive",    "bulkhead.queue", "quota.queue"};
     for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
         if (belay_slice_equal(name, belay_slice_z(NAMES[i]))) return true;
     }
-    for (size_t i = 0; i < sizeof GROUPS / sizeof GROUPS[0]; i++) {
-        size_t length = strlen(GROUPS[i]);
-        bool begins = name.length >= length && memcmp(name.data, GROUPS[i], length) == 0;
-        if (begins && (name.length == length || name.data[length] == '.')) return true;
-    }
-    return false;
+    const struct option *option = option_find(SCOPE_POLICY, name);
+    return option && option_in_group(option, belay_slice_z("keep_alive"));
 }
 
 static bool unknown(const char *name)

@@ -1,13 +1,14 @@
 /* call_state.c: a file that several runs share, locked for each step (call_state.h).
  *
  * The file is a header and one slot a target; a slot is two copies of a record:
- *   0 sequence, 8 checksum of all that follows, 16 monotonic and 24 wall clock of the export,
+ *   0 checksum of all that follows, 8 sequence, 16 monotonic and 24 wall clock of the export,
  *   32 the boot that the monotonic clock is of, 48 length of the name and the name, 320 the state.
  * Numbers have their lowest byte first. Everything 0: the copy was never written.
  */
 #include "app/call_state.h"
 
 #include "base/check.h"
+#include "base/hash.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,11 +19,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BOOT_BYTES = 16, NAME_AT = 50, STATE_AT = 320, COPIES = 2 };
+enum { BOOT_BYTES = 16, SEQUENCE_AT = 8, NAME_AT = 50, STATE_AT = 320, COPIES = 2 };
 
 #define LOCK_TRIES_MAX 2000 /* a millisecond each: others hold it for microseconds */
 #define FILE_BYTES                                                                                 \
     (CALL_STATE_HEADER_BYTES + (off_t)CALL_STATE_TARGETS_MAX * COPIES * CALL_STATE_RECORD_BYTES)
+
+#define SLOTS_AT ((off_t)1 << 40) /* no byte of the file */
 
 static const char MAGIC[] = "belay state, version ";
 static const char HEADER[CALL_STATE_HEADER_BYTES] = "belay state, version 1\n";
@@ -72,15 +75,15 @@ static void put(unsigned char *at, uint64_t value, int bytes)
     for (int i = 0; i < bytes; i++) at[i] = (unsigned char)(value >> 8 * i);
 }
 
-/* FNV-1a over what follows the checksum, and the sequence. */
 static uint64_t checksum(const struct record *record)
 {
-    uint64_t sum = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < sizeof record->bytes; i++) {
-        bool own = i >= 8 && i < 16;
-        sum = (sum ^ (own ? 0 : record->bytes[i])) * UINT64_C(0x100000001b3);
-    }
-    return sum;
+    const char *bytes = (const char *)record->bytes;
+    return hash_bytes(belay_slice(bytes + SEQUENCE_AT, sizeof record->bytes - SEQUENCE_AT));
+}
+
+static uint64_t sequence(const struct record *record)
+{
+    return get(record->bytes + SEQUENCE_AT, 8);
 }
 
 static bool is_empty(const struct record *record)
@@ -94,8 +97,8 @@ static bool is_empty(const struct record *record)
 static bool is_whole(const struct record *record)
 {
     uint64_t length = get(record->bytes + 48, 2);
-    return get(record->bytes + 8, 8) == checksum(record) && get(record->bytes, 8) > 0 &&
-           length > 0 && length <= CALL_STATE_NAME_BYTES_MAX;
+    return get(record->bytes, 8) == checksum(record) && sequence(record) > 0 && length > 0 &&
+           length <= CALL_STATE_NAME_BYTES_MAX;
 }
 
 static struct belay_slice name_of(const struct record *record)
@@ -158,13 +161,19 @@ static struct belay_instant exported_at(const struct record *record)
 
 /* ---- the file ---- */
 
+/* Locks of an open file, not of a process: closed with it, also when its process is killed. */
+static bool set_lock(int fd, short type, off_t from, off_t bytes)
+{
+    struct flock range = {.l_type = type, .l_whence = SEEK_SET, .l_start = from, .l_len = bytes};
+    return fcntl(fd, F_OFD_SETLK, &range) == 0;
+}
+
 /* Polled, so that a run that was stopped with the lock in its hands stops no other for long. */
 static bool lock(struct call_state *state)
 {
     const struct timespec pause = {.tv_nsec = BELAY_NS_PER_MS};
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     for (int i = 0; i < LOCK_TRIES_MAX; i++) {
-        if (fcntl(state->fd, F_OFD_SETLK, &whole) == 0) return true;
+        if (set_lock(state->fd, F_WRLCK, 0, FILE_BYTES)) return true;
         if (errno != EAGAIN && errno != EACCES && errno != EINTR) break;
         (void)nanosleep(&pause, NULL);
     }
@@ -173,8 +182,28 @@ static bool lock(struct call_state *state)
 
 static void unlock(struct call_state *state)
 {
-    struct flock whole = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
-    (void)fcntl(state->fd, F_OFD_SETLK, &whole);
+    (void)set_lock(state->fd, F_UNLCK, 0, FILE_BYTES);
+}
+
+/* A call in flight is a locked byte far behind the end, one of those of its target. */
+static off_t slot_byte(const struct call_state *state, uint32_t number)
+{
+    return SLOTS_AT + (off_t)state->slot * CALL_STATE_SLOTS_MAX + number;
+}
+
+static bool take_slot(struct belay_target_share *share, uint32_t max)
+{
+    struct call_state *state = CONTAINER_OF(share, struct call_state, share);
+    for (uint32_t i = 0; i < max && i < CALL_STATE_SLOTS_MAX; i++) {
+        if (set_lock(state->slot_fd, F_WRLCK, slot_byte(state, i), 1)) return true;
+    }
+    return false;
+}
+
+static void give_slot(struct belay_target_share *share)
+{
+    struct call_state *state = CONTAINER_OF(share, struct call_state, share);
+    (void)set_lock(state->slot_fd, F_UNLCK, SLOTS_AT, 0);
 }
 
 struct search {
@@ -191,7 +220,7 @@ static int newest(const struct record copies[COPIES])
     bool whole[COPIES] = {is_whole(&copies[0]), is_whole(&copies[1])};
     if (!whole[0] && !whole[1]) return -1;
     if (!whole[0] || !whole[1]) return whole[1];
-    return get(copies[1].bytes, 8) > get(copies[0].bytes, 8);
+    return sequence(&copies[1]) > sequence(&copies[0]);
 }
 
 static void look_at(struct search *search, int slot, const struct record copies[COPIES],
@@ -262,7 +291,7 @@ static bool load(struct belay_target_share *share, struct belay_instant now,
     if (search.found >= 0) {
         state->slot = search.found;
         state->copy = 1 - search.copy;
-        state->sequence = get(search.record.bytes, 8) + 1;
+        state->sequence = sequence(&search.record) + 1;
         *at = exported_at(&search.record);
         return true;
     }
@@ -277,14 +306,14 @@ static void store(struct belay_target_share *share, struct belay_instant at)
 {
     struct call_state *state = CONTAINER_OF(share, struct call_state, share);
     struct record record = {0};
-    put(record.bytes, state->sequence, 8);
+    put(record.bytes + SEQUENCE_AT, state->sequence, 8);
     put(record.bytes + 16, (uint64_t)at.ns, 8);
     put(record.bytes + 24, (uint64_t)read_clock(CLOCK_REALTIME), 8);
     read_boot(record.bytes + 32);
     put(record.bytes + 48, state->target.length, 2);
     memcpy(record.bytes + NAME_AT, state->target.data, state->target.length);
     belay_target_state_encode(&share->state, record.bytes + STATE_AT);
-    put(record.bytes + 8, checksum(&record), 8);
+    put(record.bytes, checksum(&record), 8);
     bool wrote = write_record(state, &record, state->slot, state->copy);
     unlock(state);
     if (!wrote) (void)go_alone(state, "it cannot be written");
@@ -325,19 +354,24 @@ bool call_state_open(struct call_state *state, const char *file, struct belay_sl
                      void (*notice)(void *user, const char *text), void *user)
 {
     CHECK(target.length > 0 && target.length <= CALL_STATE_NAME_BYTES_MAX);
-    *state = (struct call_state){.share = {.load = load, .store = store},
-                                 .file = file,
-                                 .target = target,
-                                 .notice = notice,
-                                 .user = user};
-    state->fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
-    if (state->fd < 0) return tell(state, "cannot be opened: %s", strerror(errno));
-    if (check_file(state)) return true;
+    *state = (struct call_state){
+        .share = {.load = load, .store = store, .take_slot = take_slot, .give_slot = give_slot},
+        .file = file,
+        .target = target,
+        .notice = notice,
+        .user = user};
+    const int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+    state->fd = open(file, flags, 0600);
+    state->slot_fd = open(file, flags, 0600);
+    bool opened = state->fd >= 0 && state->slot_fd >= 0;
+    if (!opened) (void)tell(state, "cannot be opened: %s", strerror(errno));
+    if (opened && check_file(state)) return true;
     call_state_close(state);
     return false;
 }
 
 void call_state_close(struct call_state *state)
 {
-    (void)close(state->fd);
+    if (state->fd >= 0) (void)close(state->fd);
+    if (state->slot_fd >= 0) (void)close(state->slot_fd);
 }

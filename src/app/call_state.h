@@ -7,6 +7,8 @@
  *     checksum, and the older one is written;
  *   - the file has a fixed size: CALL_STATE_TARGETS_MAX targets; a new one takes the place of the
  *     one that was not called for the longest time;
+ *   - at most bulkhead.max calls (CALL_STATE_SLOTS_MAX at most) are in flight to a target over all
+ *     runs; the system itself gives the slot of a killed run back;
  *   - what is damaged is told, and its target begins anew; what is not belay's, or of another
  *     version, is not touched.
  * Without the file (a full disk, a lock that cannot be had) the run goes on alone, which is told.
@@ -20,16 +22,18 @@
 #define CALL_STATE_NAME_BYTES_MAX 270
 #define CALL_STATE_RECORD_BYTES 1088
 #define CALL_STATE_HEADER_BYTES 64
+#define CALL_STATE_SLOTS_MAX 1024
 
+/* Of one run, which has one call in flight at a time. */
 struct call_state {
     struct belay_target_share share; /* for belay_target_share_with */
     const char *file;
     struct belay_slice target;
     void (*notice)(void *user, const char *text); /* one line, without the newline */
     void *user;
-    int fd;
-    bool alone;     /* from here on */
-    int slot, copy; /* where the state goes next */
+    int fd, slot_fd; /* slots are locked by themselves */
+    bool alone;      /* from here on */
+    int slot, copy;  /* where the state goes next */
     uint64_t sequence;
 };
 

@@ -337,9 +337,24 @@ static void ask_quota(struct belay_target *target, const struct belay_operation 
     }
 }
 
-static void ask_bulkhead(struct belay_target *target, const struct belay_operation *op,
+/* The last gate: what it takes is used. */
+static void ask_all_processes(struct belay_target *target, struct belay_operation *op,
+                              struct belay_admission *out)
+{
+    struct belay_target_share *share = target->share;
+    op->claim.shared = share->take_slot(share, target->bulkhead.config.max);
+    if (!op->claim.shared)
+        refuse(out, BELAY_TERMINAL_BULKHEAD_FULL, &target->stats.refused_bulkhead);
+}
+
+static void ask_bulkhead(struct belay_target *target, struct belay_operation *op,
                          struct belay_admission *out)
 {
+    bool for_all = target->loaded && target->share->take_slot && target->bulkhead.config.enabled;
+    if (for_all) {
+        ask_all_processes(target, op, out);
+        return;
+    }
     if (op->waiter.place == HAS_PROMISE) return;
     enum belay_bulkhead_answer answer = op->waiter.place == IN_SLOT_QUEUE
                                             ? BELAY_BULKHEAD_QUEUE
@@ -419,6 +434,8 @@ void belay__target_admit(struct belay_operation *op, struct belay_instant now,
 static struct belay_waiter *give_slot(struct belay_target *target, struct belay_claim *claim)
 {
     claim->in_flight = false;
+    if (claim->shared) target->share->give_slot(target->share);
+    claim->shared = false;
     return belay_bulkhead_give(&target->bulkhead, false) ? promise_to_first(target) : NULL;
 }
 

@@ -148,10 +148,6 @@ struct belay_outcome belay__curl_attempt_outcome(struct run *run, CURLcode code)
         if (status >= 100 && status <= 599) return answer_of(run, (int)status);
         outcome.error = BELAY_ERROR_PROTOCOL; /* an answer without a status is none of HTTP */
     }
-    if (code == CURLE_UNSUPPORTED_PROTOCOL && attempt->begun > 0) { /* no HTTP came back */
-        outcome.error = BELAY_ERROR_PROTOCOL;
-        outcome.phase = BELAY_PHASE_HEADERS;
-    }
     if (attempt->resent || code == CURLE_SEND_FAIL_REWIND) outcome.error = BELAY_ERROR_CLOSED;
     if (code == CURLE_COULDNT_CONNECT) outcome.error = connect_error(run);
     if (code == CURLE_UNSUPPORTED_PROTOCOL && attempt->begun > 0) {

@@ -219,7 +219,7 @@ def test_every_end_has_its_status(flaky, code, word, path, arguments):
         (["--backoff", "wild", "http://a/"], "backoff.kind"),
         (["--retry-on", "503,tls", "http://a/"], "retry_on"),
         (["--set", "breaker.consecutiv=1", "http://a/"], "did you mean 'breaker.consecutive'?"),
-        (["--set", "bulkhead.max=1", "http://a/"], "no effect on a single call"),
+        (["--set", "bulkhead.queue=1", "http://a/"], "no effect on a single call"),
         (["--set", "attempts", "http://a/"], "NAME=VALUE"),
         (["--set", "quota=on", "http://a/"], "needs a rate"),
         (["--effect", "none", "http://a/"], "read or write"),
@@ -344,6 +344,23 @@ def test_a_short_retry_after_is_waited_for(flaky, tmp_path):
 def test_a_quota_is_shared(flaky, tmp_path):
     quota = ["--state", tmp_path / "state", "--set", "quota.rate=1/m", "--set", "quota.burst=2"]
     assert [call(f"{flaky}/orders", *quota).code for _ in range(3)] == [0, 0, 8]
+    waits = ["--state", tmp_path / "other", "--set", "quota.burst=1", "--set", "quota.queue=1"]
+    begun = time.monotonic()
+    assert [call(f"{flaky}/orders", *waits, "--set", "quota.rate=2/s").code for _ in "ab"] == [0, 0]
+    assert time.monotonic() - begun > 0.4
+
+
+def test_calls_in_flight_are_limited_over_all_runs(flaky, tmp_path):
+    limit = ["--state", tmp_path / "state", "--set", "bulkhead.max=1"]
+    child = subprocess.Popen([BELAY, "call", f"{flaky}/silence?key=first", *limit])
+    counts = f"{flaky}/_flaky/counts?operation=first"
+    until(lambda: json.loads(call(counts).out)["calls"] > 0, what="the first call")
+    done = call(f"{flaky}/orders", *limit)
+    assert done.code == 9 and "in flight" in done.line
+    assert call(f"{flaky}/orders", *limit[:2]).code == 0  # 64 unless said
+    child.kill()
+    child.wait()
+    assert call(f"{flaky}/orders", *limit).code == 0
 
 
 def test_twenty_runs_at_once_stay_within_one_budget(dead, tmp_path):

@@ -115,6 +115,9 @@ static void test_any_option_of_a_policy_can_be_set(void **state)
     assert_false(READS("--set", "hold=on"));
     assert_false(READS("--set", "=1"));
     assert_false(READS("--set", "keep_alive.max=1"));
+    assert_false(READS("--set", "keep_alive=off"));
+    assert_false(READS("--set", "bulkhead.queue=1"));
+    assert_true(READS("--set", "bulkhead.max=1"));
 }
 
 static void test_what_the_request_is(void **state)

@@ -4,6 +4,7 @@
 
 #include "../test.h"
 #include "base/check.h"
+#include "base/hash.h"
 
 #include <belay/operation.h>
 #include <fcntl.h>
@@ -145,7 +146,7 @@ static unsigned char *record_at(int slot, int copy)
 static uint64_t sequence_of(const unsigned char *record)
 {
     uint64_t value;
-    memcpy(&value, record, sizeof value);
+    memcpy(&value, record + 8, sizeof value);
     return value;
 }
 
@@ -155,13 +156,11 @@ static unsigned char *newest_at(int slot)
     return sequence_of(one) > sequence_of(two) ? one : two;
 }
 
-/* The sum that the file's own description names, FNV-1a with its own bytes as 0. */
+/* As the file's own description says: FNV-1a of all that follows it. */
 static void sign(unsigned char *record)
 {
-    uint64_t sum = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < RECORD; i++)
-        sum = (sum ^ (i >= 8 && i < 16 ? 0 : record[i])) * UINT64_C(0x100000001b3);
-    memcpy(record + 8, &sum, sizeof sum);
+    uint64_t sum = hash_bytes(belay_slice((const char *)record + 8, RECORD - 8));
+    memcpy(record, &sum, sizeof sum);
 }
 
 /* ---- what it keeps ---- */
@@ -353,6 +352,45 @@ static void test_twenty_runs_at_once_share_one_budget(void **state)
     (void)munmap(attempts, 4096);
 }
 
+static void test_calls_in_flight_are_counted_over_all_runs(void **state)
+{
+    (void)state;
+    struct call_state runs[4];
+    struct belay_instant at;
+    int told[2];
+    char word;
+    for (int i = 0; i < 4; i++) assert_true(open_for(&runs[i], i == 3 ? "b:80" : "a:80"));
+    assert_int_equal(pipe(told), 0);
+    for (int i = 0; i < 4; i++) { /* a step, so that each knows its target's place */
+        assert_true(runs[i].share.load(&runs[i].share, now(), &at));
+        runs[i].share.store(&runs[i].share, now());
+    }
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct call_state own; /* what is inherited would be shared with the parent */
+        CHECK(open_for(&own, "a:80") && own.share.load(&own.share, now(), &at));
+        own.share.store(&own.share, now());
+        word = own.share.take_slot(&own.share, 2) ? 'y' : 'n';
+        CHECK(write(told[1], &word, 1) == 1);
+        for (;;) (void)pause();
+    }
+    assert_int_equal(read(told[0], &word, 1), 1);
+    assert_int_equal(word, 'y');
+    assert_true(runs[0].share.take_slot(&runs[0].share, 2));
+    assert_false(runs[1].share.take_slot(&runs[1].share, 2));
+    assert_true(runs[3].share.take_slot(&runs[3].share, 2)); /* another target */
+    runs[0].share.give_slot(&runs[0].share);
+    assert_true(runs[1].share.take_slot(&runs[1].share, 2));
+    assert_false(runs[2].share.take_slot(&runs[2].share, 2));
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_true(runs[2].share.take_slot(&runs[2].share, 2)); /* the killed one's */
+    for (int i = 0; i < 4; i++) call_state_close(&runs[i]);
+    (void)close(told[0]);
+    (void)close(told[1]);
+}
+
 static void test_a_run_that_is_killed_leaves_a_good_file(void **state)
 {
     (void)state;
@@ -387,6 +425,7 @@ int main(void)
         TEST(test_a_file_that_was_cut_at_any_byte_is_used),
         TEST(test_a_lock_that_cannot_be_had_is_told_and_the_run_goes_on_alone),
         TEST(test_twenty_runs_at_once_share_one_budget),
+        TEST(test_calls_in_flight_are_counted_over_all_runs),
         TEST(test_a_run_that_is_killed_leaves_a_good_file),
     };
     return cmocka_run_group_tests_name("call_state", tests, set_up, tear_down);

@@ -420,6 +420,51 @@ static void test_a_smaller_budget_and_another_window_are_respected(void **state)
     world_end(&second);
 }
 
+static int slots_taken;
+
+static bool take_slot(struct belay_target_share *share, uint32_t max)
+{
+    (void)share;
+    if ((uint32_t)slots_taken >= max) return false;
+    slots_taken++;
+    return true;
+}
+
+static void give_slot(struct belay_target_share *share)
+{
+    (void)share;
+    slots_taken--;
+}
+
+static void test_slots_of_all_processes_are_taken_for_an_attempt_only(void **state)
+{
+    (void)state;
+    struct belay_policy policy = belay_policy_default();
+    policy.bulkhead.max = 1;
+    struct store store = {0};
+    struct process first, second;
+    struct belay_operation one, two;
+    process_begin(&first, &store, &policy, 0);
+    process_begin(&second, &store, &policy, 0);
+    first.share.take_slot = second.share.take_slot = take_slot;
+    first.share.give_slot = second.share.give_slot = give_slot;
+    assert_int_equal(fail_once(&first, &one, &policy, 503, 0).decision, BELAY_DECISION_RETRY);
+    assert_int_equal(slots_taken, 0); /* it waits */
+    begin_in(&second, &two, &policy, 0);
+    goes(&two, 0);
+    refused(&one, 5000, BELAY_TERMINAL_BULKHEAD_FULL);
+    gone(&one, 5000);
+    assert_int_equal(slots_taken, 1);
+    gone(&two, 5000); /* abandoned */
+    assert_int_equal(slots_taken, 0);
+    begin_in(&first, &one, &policy, 5000);
+    goes(&one, 5000);
+    done(&one, 5000);
+    assert_int_equal(slots_taken, 0);
+    process_end(&first);
+    process_end(&second);
+}
+
 /* ---- bytes ---- */
 
 static struct belay_target_state some_state(void)
@@ -535,6 +580,7 @@ int main(void)
         cmocka_unit_test(test_without_its_store_a_target_goes_on_alone),
         cmocka_unit_test(test_a_policy_leaves_what_it_turns_off),
         cmocka_unit_test(test_a_smaller_budget_and_another_window_are_respected),
+        cmocka_unit_test(test_slots_of_all_processes_are_taken_for_an_attempt_only),
         cmocka_unit_test(test_bytes_read_back_to_what_they_were_made_of),
         cmocka_unit_test(test_what_no_target_can_have_been_is_refused),
         cmocka_unit_test(test_no_bytes_harm_a_target),
