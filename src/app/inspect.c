@@ -3,7 +3,9 @@
 
 #include "app/app.h"
 #include "app/args.h"
+#include "base/check.h"
 #include "base/nearest.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,7 +17,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define LINE_BYTES_MAX ((size_t)1024 * 1024)
 #define OPERATIONS_MAX 1000000
 #define BUDGET_PERCENT 10
@@ -39,10 +40,12 @@ static void print_usage(FILE *out)
         "  --until WHEN        only operations that began before it; WHEN is a time such as\n"
         "                      2026-01-06T12:00:00Z, or a span before now: 90s, 15m, 2h, 1d\n"
         "  --follow            go on as the last FILE grows, until Ctrl-C\n"
+        "  --check             say instead what the events lack against the contract\n"
         "  --budget PERCENT    retries over first attempts that are in order [10%]\n"
         "  --max-operations N  how many are kept in memory at once [1000000]\n"
         "\n"
-        "exit status: 0 nothing wrong, 1 anomalies, 2 usage, or input that cannot be read\n",
+        "exit status: 0 nothing wrong, 1 anomalies (--check: not right), 2 usage, or input that "
+        "cannot be read\n",
         out);
 }
 
@@ -61,7 +64,7 @@ int inspect_fail(const char *format, ...)
 
 struct options {
     const char *html, *operation, *target, *route, *decision, *since, *until, *budget, *operations;
-    bool json, follow, help;
+    bool json, follow, check, help;
 };
 
 static int read_decision(const char *word, struct inspect_selection *selection)
@@ -75,8 +78,8 @@ static int read_decision(const char *word, struct inspect_selection *selection)
         return APP_DONE;
     }
     const char *meant = nearest_name(belay_slice_z(word), names, COUNT(names));
-    return inspect_fail("--decision: there is no decision '%s'%s%s", word,
-                        meant ? "; did you mean " : "", meant ? meant : "");
+    return inspect_fail("--decision: there is no decision '%s'%s%s%s", word,
+                        meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
 }
 
 static int read_when(const char *name, const char *text, bool *has, struct belay_wall *out)
@@ -92,24 +95,23 @@ static int read_when(const char *name, const char *text, bool *has, struct belay
 }
 
 /* A whole number from min to max, and then `end` or nothing. */
-static bool read_number(const char *text, long min, long max, const char *end, long *out)
+static bool read_number(const char *text, uint64_t min, uint64_t max, struct belay_slice end,
+                        uint64_t *out)
 {
-    char *rest;
-    if (text[0] < '0' || text[0] > '9') return false;
-    errno = 0;
-    long number = strtol(text, &rest, 10);
-    if (errno || number < min || number > max) return false;
-    if (*rest && strcmp(rest, end) != 0) return false;
-    *out = number;
-    return true;
+    struct belay_slice digits = belay_slice_z(text);
+    if (digits.length > end.length &&
+        memcmp(text + digits.length - end.length, end.data, end.length) == 0)
+        digits.length -= end.length;
+    return text_read_number(digits, max, out) && *out >= min;
 }
 
 static int read_limits(const struct options *options, struct inspect_limits *limits)
 {
-    long percent = BUDGET_PERCENT, operations = OPERATIONS_MAX;
-    if (options->budget && !read_number(options->budget, 0, 1000, "%", &percent))
+    uint64_t percent = BUDGET_PERCENT, operations = OPERATIONS_MAX;
+    if (options->budget && !read_number(options->budget, 0, 1000, TEXT("%"), &percent))
         return inspect_fail("--budget is a share such as 10%%, not '%s'", options->budget);
-    if (options->operations && !read_number(options->operations, 2, 1000000000, "", &operations))
+    if (options->operations &&
+        !read_number(options->operations, 2, 1000000000, TEXT(""), &operations))
         return inspect_fail("--max-operations is a number from 2 to 1000000000, not '%s'",
                             options->operations);
     limits->budget_percent = (unsigned)percent;
@@ -123,6 +125,7 @@ static int read_options(const struct options *options, struct inspect_run *run)
     struct inspect_selection *selection = &run->selection;
     run->json = options->json;
     run->follow = options->follow;
+    run->check = options->check;
     run->html = options->html;
     selection->operation_id = options->operation;
     selection->target = options->target;
@@ -150,6 +153,8 @@ static int read_paths(int argc, char **argv, struct inspect_run *run)
     }
     if (run->html && run->json && strcmp(run->html, "-") == 0)
         return inspect_fail("--json and --html - cannot both be on standard output");
+    if (run->check && (run->html || run->follow || run->selection.operation_id))
+        return inspect_fail("--check goes with none of --html, --follow and --operation");
     return APP_DONE;
 }
 
@@ -159,7 +164,10 @@ void inspect_take(struct inspect_run *run, const struct inspect_record *record)
 {
     if (!inspect_select_takes(run->select, record)) return;
     if (run->timeline) (void)inspect_timeline_add(run->timeline, record);
-    (void)inspect_collect(run->collector, record); /* a loss is counted in the report */
+    if (run->contract)
+        inspect_contract_add(run->contract, record);
+    else
+        (void)inspect_collect(run->collector, record); /* a loss is counted in the report */
 }
 
 static bool open_reader(struct inspect_run *run)
@@ -237,12 +245,28 @@ static int judge(const struct inspect_run *run, const struct inspect_report *rep
     return inspect_has_anomalies(report) ? APP_NEGATIVE : APP_DONE;
 }
 
+static int show_check(struct inspect_run *run)
+{
+    const struct inspect_contract_result *result =
+        inspect_contract_result(run->contract, inspect_reader_counters(run->reader));
+    if (run->json)
+        inspect_contract_write_json(result, stdout);
+    else
+        inspect_contract_write_text(result, stdout);
+    if (!inspect_output_is_whole()) return APP_USAGE;
+    return result->ok ? APP_DONE : APP_NEGATIVE;
+}
+
 static int show(struct inspect_run *run)
 {
     static struct inspect_report report; /* large */
     bool whole = read_log(run);
     if (!run->reader || (!whole && inspect_reader_counters(run->reader)->lines == 0))
         return APP_USAGE;
+    if (run->contract) {
+        int verdict = show_check(run);
+        return whole ? verdict : APP_USAGE;
+    }
     if (!inspect_report_now(run, &report)) return APP_USAGE;
     if (run->timeline) inspect_timeline_arrange(run->timeline);
     bool missing = run->timeline && inspect_timeline_empty(run->timeline);
@@ -257,12 +281,15 @@ static int inspect(struct inspect_run *run)
     run->collector = inspect_collector_create(&run->limits);
     run->select = inspect_select_create(&run->selection, run->limits.open_max);
     if (run->selection.operation_id) run->timeline = malloc(sizeof *run->timeline);
-    bool ready = run->collector && run->select && !run->timeline == !run->selection.operation_id;
+    if (run->check) run->contract = inspect_contract_create();
+    bool ready = run->collector && run->select && !run->contract == !run->check &&
+                 !run->timeline == !run->selection.operation_id;
     if (run->timeline) inspect_timeline_init(run->timeline, run->selection.operation_id);
     int code = ready ? show(run) : inspect_fail("out of memory");
     inspect_reader_destroy(run->reader);
     inspect_select_destroy(run->select);
     inspect_collector_destroy(run->collector);
+    inspect_contract_destroy(run->contract);
     free(run->timeline);
     return code;
 }
@@ -272,13 +299,21 @@ int app_inspect(int argc, char **argv)
     struct options options = {0};
     struct inspect_run run = {0};
     const struct arg args[] = {
-        {"--json", NULL, &options.json},           {"--html", &options.html, NULL},
-        {"--operation", &options.operation, NULL}, {"--target", &options.target, NULL},
-        {"--route", &options.route, NULL},         {"--decision", &options.decision, NULL},
-        {"--since", &options.since, NULL},         {"--until", &options.until, NULL},
-        {"--follow", NULL, &options.follow},       {"-f", NULL, &options.follow},
-        {"--budget", &options.budget, NULL},       {"--max-operations", &options.operations, NULL},
-        {"--help", NULL, &options.help},           {"-h", NULL, &options.help},
+        {"--json", NULL, &options.json},
+        {"--html", &options.html, NULL},
+        {"--operation", &options.operation, NULL},
+        {"--target", &options.target, NULL},
+        {"--route", &options.route, NULL},
+        {"--decision", &options.decision, NULL},
+        {"--since", &options.since, NULL},
+        {"--until", &options.until, NULL},
+        {"--follow", NULL, &options.follow},
+        {"-f", NULL, &options.follow},
+        {"--check", NULL, &options.check},
+        {"--budget", &options.budget, NULL},
+        {"--max-operations", &options.operations, NULL},
+        {"--help", NULL, &options.help},
+        {"-h", NULL, &options.help},
     };
     if (!args_parse(&argc, argv, args, COUNT(args))) return APP_USAGE;
     if (options.help) {

@@ -3,6 +3,7 @@
 #define APP_INSPECT_H
 
 #include "inspect/collect.h"
+#include "inspect/contract.h"
 #include "inspect/reader.h"
 #include "inspect/select.h"
 #include "inspect/write.h"
@@ -10,7 +11,7 @@
 struct inspect_run {
     const char *const *paths;
     size_t path_count;
-    bool json, follow;
+    bool json, follow, check;
     const char *html; /* NULL: no page */
     struct inspect_selection selection;
     struct inspect_limits limits;
@@ -20,7 +21,7 @@ struct inspect_run {
     struct inspect_select *select;
     struct inspect_collector *collector;
     struct inspect_timeline *timeline; /* NULL: no single operation is asked for */
-    bool failed;                       /* something was told that makes the exit status 2 */
+    struct inspect_contract *contract; /* NULL: without --check */
 };
 
 /* inspect.c: `belay inspect: WHAT`, the exit status of usage and unreadable input. */
@@ -34,6 +35,7 @@ struct inspect_style inspect_style_of_output(void);
 bool inspect_report_now(struct inspect_run *run, struct inspect_report *report);
 bool inspect_has_anomalies(const struct inspect_report *report);
 /* Everything that was asked for, at the end. False: it could not be written, which was told. */
+bool inspect_output_is_whole(void); /* false: it was told why not */
 bool inspect_show(struct inspect_run *run, const struct inspect_report *report);
 
 /* inspect_follow.c: reads on until a signal or the end of a pipe. False: it was told why. */

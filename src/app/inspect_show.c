@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,10 +125,19 @@ static bool write_page(struct inspect_run *run, const struct inspect_report *rep
 /* ---- all of it ---- */
 
 /* Who reads from a pipe may leave; that is no fault. */
-static bool output_is_whole(void)
+static bool has_reader(void)
 {
+    struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return poll(&output, 1, 0) <= 0 || !(output.revents & POLLERR);
+}
+
+bool inspect_output_is_whole(void)
+{
+    errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout)) return true;
-    return errno == EPIPE;
+    if (errno == EPIPE || !has_reader()) return true;
+    (void)inspect_fail("standard output: %s", strerror(errno ? errno : EIO));
+    return false;
 }
 
 static void write_verdict(const struct inspect_run *run, const struct inspect_report *report)
@@ -156,7 +166,5 @@ bool inspect_show(struct inspect_run *run, const struct inspect_report *report)
         write_verdict(run, report);
     else
         inspect_write_text(stdout, report, run->timeline, &run->style);
-    if (output_is_whole()) return true;
-    (void)inspect_fail("standard output: %s", strerror(errno));
-    return false;
+    return inspect_output_is_whole();
 }

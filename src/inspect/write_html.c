@@ -79,9 +79,10 @@ static void write_head(const struct page *page, const struct inspect_report *rep
     put(page, "</style>\n</head>\n<body>\n<header>\n<h1>What the events say</h1>\n<p "
               "class=\"faint\"><code>");
     escape(page, source);
-    (void)fprintf(page->to, "</code>: %s lines (%s), %s records of %s operations",
+    (void)fprintf(page->to, "</code>: %s lines (%s), %s records of %s operation%s",
                   say_count(a, report->lines), say_bytes(b, report->bytes),
-                  say_count(c, report->records), say_count(d, say_operations(report)));
+                  say_count(c, report->records), say_count(d, say_operations(report)),
+                  say_operations(report) == 1 ? "" : "s");
     if (report->first.ns != 0) {
         int64_t first = report->first.ns / BELAY_NS_PER_MS,
                 last = report->last.ns / BELAY_NS_PER_MS;
@@ -189,7 +190,7 @@ static void write_endings(struct page *page, const struct inspect_target *target
         add_bar(&bars, belay_terminal_name((enum belay_terminal)i), "d-deadline_exceeded",
                 target->terminals[i], target->operations);
     if (bars.count > 0)
-        add_bar(&bars, "stopped, or not said", "d-unknown", say_other_endings(target),
+        add_bar(&bars, "stopped, or open", "d-unknown", say_other_endings(target),
                 target->operations);
     write_bars(page, "How operations ended", NULL, HEADS, &bars);
 }
@@ -311,8 +312,9 @@ static void write_target(struct page *page, const struct inspect_target *target)
     tile(page, "amplification", say_ratio(text, target->attempts, target->operations));
     tile(page, "timeouts", say_count(text, target->errors[BELAY_ERROR_TIMEOUT]));
     tile(page, "status 429", say_count(text, target->too_many_requests));
-    tile(page, "effect unknown", say_count(text, target->effect_unknown));
-    tile(page, "fallbacks", say_count(text, target->fallbacks));
+    if (target->effect_unknown > 0)
+        tile(page, "effect unknown", say_count(text, target->effect_unknown));
+    if (target->fallbacks > 0) tile(page, "fallbacks", say_count(text, target->fallbacks));
     tile(page, "at once, mean", say_decimal(text, target->concurrency_mean));
     tile(page, "at once, peak", say_decimal(text, target->concurrency_peak));
     put(page, "</dl>\n<div class=\"charts\">\n");
@@ -320,8 +322,8 @@ static void write_target(struct page *page, const struct inspect_target *target)
     write_endings(page, target);
     write_decisions(page, target);
     write_outcomes(page, target);
-    write_latency(page, target);
     write_series(page, target);
+    write_latency(page, target);
     put(page, "</div></section>\n");
 }
 
@@ -408,7 +410,7 @@ static void write_examples(const struct page *page, const struct inspect_anomaly
         escape(page, id && id[0] ? id : "\u2014");
         put(page, "</code></td><td class=\"n\">");
         if (anomaly->lines[i] > 0) (void)fprintf(page->to, "%" PRIu64, anomaly->lines[i]);
-        put(page, "</td><td>");
+        put(page, "</td><td class=\"w\">");
         if (anomaly->detail[i]) escape(page, anomaly->detail[i]);
         put(page, "</td></tr>\n");
     }

@@ -24,10 +24,11 @@ static void heading(const struct draw *draw, const char *text)
 static void write_read(const struct draw *draw, const struct inspect_report *report)
 {
     char lines[SAY_BYTES], bytes[SAY_BYTES], records[SAY_BYTES], operations[SAY_BYTES];
-    (void)fprintf(draw->to, "Read %s lines (%s): %s records of %s operations",
+    (void)fprintf(draw->to, "Read %s lines (%s): %s records of %s operation%s",
                   say_count(lines, report->lines), say_bytes(bytes, report->bytes),
                   say_count(records, report->records),
-                  say_count(operations, say_operations(report)));
+                  say_count(operations, say_operations(report)),
+                  say_operations(report) == 1 ? "" : "s");
     if (report->first.ns == 0) {
         (void)fputs(".\n\n", draw->to);
         return;
@@ -129,7 +130,7 @@ static void write_endings(const struct draw *draw, const struct inspect_target *
         row(draw, belay_terminal_name((enum belay_terminal)i), target->terminals[i], most,
             target->operations);
     }
-    if (others > 0) row(draw, "stopped, or not said", others, most, target->operations);
+    if (others > 0) row(draw, "stopped, or open", others, most, target->operations);
 }
 
 /* ` 503 12` for what is not 0; `first` is set once something was written. */
