@@ -2,6 +2,7 @@
  * JSON. */
 #include "app/app.h"
 #include "base/check.h"
+#include "base/text.h"
 #include "app/args.h"
 #include "app/observed.h"
 #include "base/nearest.h"
@@ -182,9 +183,30 @@ static int read_status(struct question *q)
     return APP_DONE;
 }
 
+static bool is_method(const char *text)
+{
+    size_t length = 0;
+    while (char_is_token(text[length])) length++;
+    return length > 0 && text[length] == '\0';
+}
+
+/* `get` is a method of its own to everybody on the way, and not a safe one; few who write it know.
+ */
+static void hint_method(const char *method)
+{
+    for (int i = 0; i < BELAY_METHOD_COUNT; i++) {
+        const char *name = belay_method_name((enum belay_method)i);
+        if (!name || strcasecmp(name, method) != 0 || strcmp(name, method) == 0) continue;
+        fprintf(stderr, "belay explain: methods are case-sensitive (RFC 9110, 9.1): %s is not %s\n",
+                method, name);
+    }
+}
+
 static int read_question(struct question *q)
 {
     if (!q->method || !*q->method) return fail("--method is missing", NULL);
+    if (!is_method(q->method)) return fail("--method is a word such as GET, not", q->method);
+    hint_method(q->method);
     if (!q->status == !q->error) return fail("expected either --status or --error", NULL);
     bool is_write = q->effect && strcmp(q->effect, "write") == 0,
          is_read = q->effect && strcmp(q->effect, "read") == 0;

@@ -71,6 +71,21 @@ static enum input_step fail_syntax(const struct input *input, const json_error_t
     return INPUT_BAD;
 }
 
+/* UTF-8's, which editors of one system put in front of a file. */
+static bool is_byte_order_mark(FILE *file)
+{
+    return fgetc(file) == 0xef && fgetc(file) == 0xbb && fgetc(file) == 0xbf;
+}
+
+static enum input_step fail_begin(const struct input *input)
+{
+    bool mark = is_byte_order_mark(input->file);
+    print_position(input, input->line, input->column);
+    fputs(mark ? "a byte order mark; JSON is UTF-8 without one\n" : "expected an object: '{'\n",
+          input->errors);
+    return INPUT_BAD;
+}
+
 enum input_step input_next(struct input *input)
 {
     json_error_t error;
@@ -86,11 +101,7 @@ enum input_step input_next(struct input *input)
         return INPUT_BAD;
     }
     if (first == EOF) return INPUT_END;
-    if (first != '{') {
-        print_position(input, input->line, input->column);
-        fputs("expected an object: '{'\n", input->errors);
-        return INPUT_BAD;
-    }
+    if (first != '{') return fail_begin(input);
     input->object =
         json_load_callback(feed, input, JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, &error);
     return input->object ? INPUT_OBJECT : fail_syntax(input, &error);

@@ -26,6 +26,7 @@ struct worker {
     struct event_sink *sink;
     struct ring ring;
     size_t since_wake; /* bytes committed since the thread was last woken */
+    size_t wake_bytes; /* so many wake it: a small ring must not run full before its batch */
     _Atomic uint64_t lost;
 };
 
@@ -63,7 +64,7 @@ static void commit(struct event_out *out, size_t bytes)
     struct worker *worker = CONTAINER_OF(out, struct worker, out);
     ring_commit(&worker->ring, bytes);
     worker->since_wake += bytes;
-    if (worker->since_wake < BATCH_BYTES) return;
+    if (worker->since_wake < worker->wake_bytes) return;
     worker->since_wake = 0;
     /* Missed between two turns, it costs 100 ms and nothing else. */
     (void)pthread_cond_signal(&worker->sink->wake);
@@ -288,7 +289,11 @@ static bool init_worker(struct event_sink *sink, struct worker *worker, size_t b
 {
     worker->out = (struct event_out){.reserve = reserve, .commit = commit};
     worker->sink = sink;
-    return ring_init(&worker->ring, bytes < WORKER_BYTES_MIN ? WORKER_BYTES_MIN : bytes);
+    if (!ring_init(&worker->ring, bytes < WORKER_BYTES_MIN ? WORKER_BYTES_MIN : bytes))
+        return false;
+    size_t part = (size_t)worker->ring.capacity / 4;
+    worker->wake_bytes = part < BATCH_BYTES ? part : BATCH_BYTES;
+    return true;
 }
 
 static bool init_workers(struct event_sink *sink, size_t buffer_bytes)

@@ -167,6 +167,34 @@ def test_events_to_a_full_disk_do_not_stop_traffic(start_origin, start_belay):
     assert any("400 event records were lost" in line for line in belay.process.lines)
 
 
+def test_events_of_a_file_that_was_full_are_told_as_lost_when_it_recovers(
+    start_origin, start_belay
+):
+    """A file that may not grow stands for a full disk; rotating it away makes room."""
+    origin = start_origin()
+    belay = start_belay(
+        configuration({"t": (origin.port, {})}, events={"buffer": "64KiB"}),
+        prefix=["prlimit", f"--fsize={96 * 1024}"],
+    )
+    count = 2500
+    with Wire(belay.port) as client:
+        assert [client.get().status for _ in range(count)] == [200] * count
+        belay.process.wait_for("events: cannot write .*: File too large")
+        full = belay.events_file.with_suffix(".full")
+        belay.events_file.rename(full)
+        belay.signal(signal.SIGHUP)
+        belay.process.wait_for("events: writing again")
+    assert belay.stop() == 0
+    before = full.read_text().splitlines()
+    records = [json.loads(line) for line in before[:-1]] + belay.records()
+    if full.read_text().endswith("\n"):
+        records.append(json.loads(before[-1]))
+    told = sum(record["records"] for record in records if record.get("event") == "lost")
+    written = sum(record.get("event") != "lost" for record in records)
+    assert told > 0 and written + told == 2 * count, (written, told)
+    assert not any("unsaid in the file" in line for line in belay.process.lines)
+
+
 def test_large_answer_arrives_whole(through):
     body = b"0123456789" * 1_000_000
     belay, origin = through(in_order(answer(200, body)), deadline="20s")

@@ -123,6 +123,17 @@ static void test_waits_are_said_in_words(void **state)
     }
 }
 
+static void test_a_method_in_other_letters_is_hinted_at(void **state)
+{
+    (void)state;
+    const struct run *said = OUTCOME("--method", "get", "--status", "503", "--json");
+    assert_int_equal(said->code, 0);
+    assert_non_null(strstr(said->out, "not_replay_safe"));
+    assert_string_equal(
+        said->err, "belay explain: methods are case-sensitive (RFC 9110, 9.1): get is not GET\n");
+    assert_string_equal(OUTCOME("--method", "PURGE", "--status", "503")->err, "");
+}
+
 static void test_bad_usage_is_told(void **state)
 {
     (void)state;
@@ -140,6 +151,8 @@ static void test_bad_usage_is_told(void **state)
         {{"explain", "outcome", "--json=1"}, "--json takes no value"},
         {{"explain", "outcome", "--status", "200"}, "--method is missing"},
         {{"explain", "outcome", "--method", "GET"}, "either --status or --error"},
+        {{"explain", "outcome", "--method", "G T", "--status", "200"},
+         "--method is a word such as GET, not: G T"},
         {{"explain", "outcome", "--method", "GET", "--status", "99"},
          "--status is 100 to 599, not: 99"},
         {{"explain", "outcome", "--method", "GET", "--status", "2x0"},
@@ -193,6 +206,7 @@ int main(void)
         cmocka_unit_test(test_outcomes),
         cmocka_unit_test(test_a_sentence_says_the_decision_and_why),
         cmocka_unit_test(test_waits_are_said_in_words),
+        cmocka_unit_test(test_a_method_in_other_letters_is_hinted_at),
         cmocka_unit_test(test_bad_usage_is_told),
         cmocka_unit_test(test_help),
     };

@@ -300,6 +300,8 @@ static void test_errors_say_where_and_what(void **state)
     static const char *const ROWS[][2] = {
         {"[1]", "case:1:1: expected an object"},
         {" x", "case:1:2: expected an object"},
+        {"\xef\xbb\xbf{", "case:1:1: a byte order mark; JSON is UTF-8 without one"},
+        {" \xef\xbb{", "case:1:2: expected an object"},
         {"{'a':1", "case:1:6: no valid JSON"},
         {HEAD ",\n'x':}", "case:2:5: no valid JSON"},
         {"{'method':'GET'}", "case:1:1: operationId is missing"},
