@@ -8,12 +8,17 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-#define TRACE_SLOTS (1U << 17)
+#define TRACE_SETS (1U << 15)
+#define TRACE_WAYS 4
 #define REQUEST_JOINT "/attempt-"
 
-/* The last operation that was first seen with a trace, method, target and endpoint. */
+/* The last operation that was first seen with a trace, method, target and endpoint. A set holds the
+ * latest of those that share it. */
 struct trace_slot {
     uint64_t trace, operation;
+};
+struct trace_set {
+    struct trace_slot ways[TRACE_WAYS];
 };
 
 struct inspect_collector {
@@ -21,7 +26,7 @@ struct inspect_collector {
     struct judge judge;
     struct table table;
     struct tally tally; /* of what has left the table */
-    struct trace_slot *traces;
+    struct trace_set *traces;
     struct inspect_report counts; /* the counts of records only */
 
     struct tally final; /* of all, for the report */
@@ -48,7 +53,7 @@ struct inspect_collector *inspect_collector_create(const struct inspect_limits *
                                       .limits = *limits,
                                       .written_from_ms = NO_TIME_MS,
                                       .written_to_ms = NO_TIME_MS};
-    collector->traces = calloc(TRACE_SLOTS, sizeof *collector->traces);
+    collector->traces = calloc(TRACE_SETS, sizeof *collector->traces);
     if (collector->traces &&
         table_init(&collector->table, limits->open_max < 2 ? 2 : limits->open_max)) {
         return collector;
@@ -277,6 +282,29 @@ static void see_time(struct inspect_collector *collector, const struct inspect_r
     if (end_ms > judge->written_to_ms) judge->written_to_ms = end_ms;
 }
 
+static void meet(struct operation *operation, const struct operation *sibling)
+{
+    operation->flags |= operation->flags & OPERATION_SIBLING ? OPERATION_CROWD : OPERATION_SIBLING;
+    if (sibling->base_ms <= operation->base_ms) return; /* or no time: NO_TIME_MS is the least */
+    if (operation->sibling_at_ms == NO_TIME_MS || sibling->base_ms < operation->sibling_at_ms) {
+        operation->sibling_at_ms = sibling->base_ms;
+    }
+}
+
+/* The operation that this trace was seen with last, 0 when there is none; and puts `operation` in
+ * its place. */
+static uint64_t latest_of_trace(struct inspect_collector *collector, uint64_t trace,
+                                uint64_t operation)
+{
+    struct trace_slot *ways = collector->traces[(trace >> 1) & (TRACE_SETS - 1)].ways;
+    size_t way = 0;
+    while (way < TRACE_WAYS - 1 && ways[way].trace != trace) way++;
+    uint64_t latest = ways[way].trace == trace ? ways[way].operation : 0;
+    memmove(&ways[1], &ways[0], way * sizeof *ways);
+    ways[0] = (struct trace_slot){trace, operation};
+    return latest;
+}
+
 /* Operations of one trace that call the same thing know of each other: one may be the other's
  * continuation under a new id. */
 static void meet_siblings(struct inspect_collector *collector, struct operation *operation,
@@ -286,17 +314,11 @@ static void meet_siblings(struct inspect_collector *collector, struct operation 
     uint64_t trace = hash_bytes(collector->seed, record->trace_id);
     trace = hash_bytes(hash_bytes(trace, record->method), record->target);
     operation->trace = hash_bytes(trace, record->endpoint) | 1;
-    struct trace_slot *slot = &collector->traces[(operation->trace >> 1) & (TRACE_SLOTS - 1)];
-    if (slot->trace == operation->trace && slot->operation != operation->hash) {
-        struct operation *other = table_find_hash(&collector->table, slot->operation);
-        operation->flags |= OPERATION_SIBLING;
-        if (other) {
-            other->flags |= OPERATION_SIBLING;
-            other->sibling_at_ms = operation->base_ms;
-            operation->sibling_at_ms = other->base_ms;
-        }
-    }
-    *slot = (struct trace_slot){operation->trace, operation->hash};
+    uint64_t latest = latest_of_trace(collector, operation->trace, operation->hash);
+    struct operation *other = latest ? table_find_hash(&collector->table, latest) : NULL;
+    if (!other || other == operation) return;
+    meet(other, operation);
+    meet(operation, other);
 }
 
 /* The operation that a requestId of the form ID/attempt-N names, if it is not its own. */
@@ -421,7 +443,10 @@ bool inspect_collect(struct inspect_collector *collector, const struct inspect_r
         counts->unknown_version += record->other_version;
         counts->unknown_event += !record->other_version;
         return true;
-    case INSPECT_MERGED: note_line(collector, record); return true;
+    case INSPECT_MERGED:
+        if (record->attempt > 0 && record->operation_id.length > 0) break; /* one of its attempts */
+        note_line(collector, record);
+        return true;
     case INSPECT_STATE_CHECK: collect_state_check(collector, record); return true;
     case INSPECT_ATTEMPT:
     case INSPECT_OPERATION: break;

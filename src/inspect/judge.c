@@ -4,6 +4,8 @@
 #define ROUNDING_MS 2
 /* Lines of several writers may be this much out of order: belay's own sink writes every 100 ms. */
 #define WRITING_MS 200
+/* One of many continuations under a new id may begin this much after the wait. */
+#define SIBLING_LATE_MS 50
 
 struct court {
     const struct judge *judge;
@@ -63,8 +65,7 @@ static bool is_unsafe(const struct run *run, const struct entry *before)
     if (before->decision == BELAY_DECISION_CHECK_STATE) {
         return !(run->operation->flags & OPERATION_CHECKED);
     }
-    return before->reason != BELAY_REASON_BACKOFF && before->reason != BELAY_REASON_RETRY_AFTER &&
-           before->reason != BELAY_REASON_STALE_CONNECTION;
+    return !entry_is_replay_safe(before);
 }
 
 static void judge_neighbours(const struct court *court, const struct run *run)
@@ -178,13 +179,21 @@ static bool ends_in_retry(const struct court *court, const struct run *run)
     return !(run->ending->flags & ENTRY_FINAL) && run_made(run) == last->number;
 }
 
+/* A sibling began when the next attempt was due: the only one at any time before the deadline, one
+ * of several just then. */
 static bool has_successor(const struct run *run)
 {
     const struct operation *operation = run->operation;
+    const struct entry *last = run->attempts[run->count - 1];
+    int64_t end_ms = entry_end(operation, last);
     if (!(operation->flags & OPERATION_SIBLING)) return false;
-    int64_t start_ms = entry_start(operation, run->attempts[run->count - 1]);
-    return start_ms == NO_TIME_MS || operation->sibling_at_ms == NO_TIME_MS ||
-           operation->sibling_at_ms + ROUNDING_MS >= start_ms;
+    if (end_ms == NO_TIME_MS) return true;
+    int64_t due_ms = end_ms + entry_span(last->wait_ms);
+    int64_t until_ms = due_ms + SIBLING_LATE_MS;
+    if (!(operation->flags & OPERATION_CROWD) && last->remaining_ms != ENTRY_NONE) {
+        until_ms = entry_start(operation, last) + (int64_t)last->remaining_ms;
+    }
+    return operation->sibling_at_ms >= due_ms - ROUNDING_MS && operation->sibling_at_ms <= until_ms;
 }
 
 static void judge_end(const struct court *court, const struct run *run)
@@ -255,9 +264,7 @@ static void judge_budget(const struct judge *judge, struct tally *tally,
 {
     const struct inspect_target *shown = &target->shown;
     uint64_t firsts = shown->attempts - shown->retries;
-    bool has_budget = shown->decisions[BELAY_DECISION_BUDGET_EXHAUSTED] > 0 ||
-                      shown->terminals[BELAY_TERMINAL_BUDGET_EXHAUSTED] > 0;
-    unsigned callers = has_budget ? 2 : 1;
+    unsigned callers = target->unpaid_retries == 0 ? 2 : 1;
     unsigned percent = judge->limits.budget_percent * callers;
     int64_t spare = 100 * (int64_t)judge->limits.budget_burst * callers;
     int64_t over = 100 * (int64_t)shown->retries - percent * (int64_t)firsts;

@@ -9,7 +9,9 @@
  *   its result; or there is no ending, and the log goes on past the operation's deadline. With no
  *   times the log is taken as whole.
  * - split_operation: as before, but another operation of the same trace calls the same method,
- *   target and endpoint later; or a requestId names another operation of the log.
+ *   target and endpoint when the next attempt was due (a single one at any time before the
+ *   deadline, one of several just then; without times any will do); or a requestId names another
+ * operation of the log.
  * - duplicate_request_id: one line more than once; or two attempts that differ with one requestId,
  *   unless their spanIds say that they are two calls under one operation's id (see run.h).
  * - unsafe_retry: another attempt after one that may have reached its recipient, with a method that
@@ -21,8 +23,8 @@
  * - attempt_gap: a number is missing between two, or between the last and what the ending says; a
  *   missing beginning only where the log surely was being written when the operation began.
  * - over_budget: over some span of time, or all, retries are more than budget_percent of the first
- *   attempts plus budget_burst. Where somebody did say budget_exhausted, there are budgets, maybe
- *   several callers each with its own: twice as much is allowed.
+ *   attempts plus budget_burst. Where the reason of each says that an engine allowed it, a budget
+ *   was asked, maybe a larger one, maybe those of several daemons: twice as much is allowed.
  */
 #ifndef INSPECT_JUDGE_H
 #define INSPECT_JUDGE_H

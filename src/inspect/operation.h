@@ -47,8 +47,9 @@ struct entry {
 enum operation_flag {
     OPERATION_ENDED = 1,   /* in the table's list of what has ended */
     OPERATION_SIBLING = 2, /* another id of the same trace called the same endpoint */
-    OPERATION_CHECKED = 4, /* a state check was made */
-    OPERATION_HIDDEN = 8,  /* its id looks like a secret, and must not be shown */
+    OPERATION_CROWD = 4,   /* there are several siblings */
+    OPERATION_CHECKED = 8, /* a state check was made */
+    OPERATION_HIDDEN = 16, /* its id looks like a secret, and must not be shown */
 };
 
 struct operation {
@@ -57,7 +58,7 @@ struct operation {
     uint64_t trace;        /* of trace, method, target and endpoint together; 0: no trace */
     uint64_t lender;       /* hash of the id that a requestId names instead of ours; 0: none does */
     int64_t base_ms;       /* wall clock; NO_TIME_MS: none yet */
-    int64_t sibling_at_ms; /* latest start of a sibling; NO_TIME_MS: not known */
+    int64_t sibling_at_ms; /* the first start of a sibling after ours; NO_TIME_MS: not known */
     struct entry *entries;
     uint32_t uncounted; /* attempts past OPERATION_ENTRIES_MAX */
     uint8_t count, capacity;
@@ -95,6 +96,13 @@ static inline int64_t entry_end(const struct operation *operation, const struct 
 {
     int64_t start_ms = entry_start(operation, entry);
     return start_ms == NO_TIME_MS ? NO_TIME_MS : start_ms + entry_span(entry->elapsed_ms);
+}
+
+/* Its reason says that an engine judged it fit to be repeated; foreign streams give none. */
+static inline bool entry_is_replay_safe(const struct entry *entry)
+{
+    return entry->reason == BELAY_REASON_BACKOFF || entry->reason == BELAY_REASON_RETRY_AFTER ||
+           entry->reason == BELAY_REASON_STALE_CONNECTION;
 }
 
 static inline bool entry_is_ending(const struct entry *entry)

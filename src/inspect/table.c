@@ -6,7 +6,8 @@
 
 #define SLOTS_MIN 1024
 #define ENDED_MAX 65536
-#define LEFT_SLOTS (1U << 20)
+#define LEFT_SETS (1U << 18)
+#define LEFT_WAYS 4 /* a set holds the latest of those that share it */
 
 static bool resize(struct table *table, size_t slots)
 {
@@ -36,11 +37,11 @@ static bool resize(struct table *table, size_t slots)
 
 bool table_init(struct table *table, size_t count_max)
 {
-    *table = (struct table){.count_max = count_max, .left_mask = LEFT_SLOTS - 1};
+    *table = (struct table){.count_max = count_max};
     list_init(&table->open);
     list_init(&table->ended);
     table->ended_max = count_max / 2 < ENDED_MAX ? count_max / 2 : ENDED_MAX;
-    table->left = calloc(LEFT_SLOTS, sizeof *table->left);
+    table->left = calloc(LEFT_SETS * LEFT_WAYS, sizeof *table->left);
     if (table->left && resize(table, SLOTS_MIN)) return true;
     table_deinit(table);
     return false;
@@ -137,10 +138,16 @@ struct operation *table_surplus(const struct table *table)
     return CONTAINER_OF(from->next, struct operation, place);
 }
 
+static uint64_t *left_set(const struct table *table, uint64_t hash)
+{
+    return &table->left[((hash >> 1) & (LEFT_SETS - 1)) * LEFT_WAYS];
+}
+
 static void remember(struct table *table, const struct operation *operation)
 {
-    uint64_t hash = operation->hash & ~UINT64_C(1);
-    table->left[(hash >> 1) & table->left_mask] = hash | operation_has_ending(operation);
+    uint64_t *ways = left_set(table, operation->hash);
+    memmove(&ways[1], &ways[0], (LEFT_WAYS - 1) * sizeof *ways);
+    ways[0] = (operation->hash & ~UINT64_C(1)) | operation_has_ending(operation);
 }
 
 /* Moves up what had to be put further on because the slot was taken (Knuth, 6.4, algorithm R). */
@@ -171,14 +178,24 @@ void table_remove(struct table *table, struct operation *operation)
     operation_destroy(operation);
 }
 
+static uint64_t *find_left(const struct table *table, uint64_t hash)
+{
+    uint64_t *ways = left_set(table, hash);
+    for (size_t way = 0; way < LEFT_WAYS; way++) {
+        if (ways[way] != 0 && ways[way] >> 1 == hash >> 1) return &ways[way];
+    }
+    return NULL;
+}
+
 enum table_left table_recall(const struct table *table, uint64_t hash)
 {
-    uint64_t known = table->left[(hash >> 1) & table->left_mask];
-    if (known >> 1 != hash >> 1 || known == 0) return TABLE_NEVER_SEEN;
-    return known & 1 ? TABLE_LEFT : TABLE_LEFT_WITHOUT_ENDING;
+    const uint64_t *known = find_left(table, hash);
+    if (!known) return TABLE_NEVER_SEEN;
+    return *known & 1 ? TABLE_LEFT : TABLE_LEFT_WITHOUT_ENDING;
 }
 
 void table_recall_ending(struct table *table, uint64_t hash)
 {
-    table->left[(hash >> 1) & table->left_mask] |= 1;
+    uint64_t *known = find_left(table, hash);
+    if (known) *known |= 1;
 }

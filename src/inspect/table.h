@@ -18,7 +18,6 @@ struct table {
     struct list open, ended;
     size_t ended_count, ended_max;
     uint64_t *left; /* hashes; the lowest bit says whether the ending was seen */
-    size_t left_mask;
 };
 
 /* False: no memory. */

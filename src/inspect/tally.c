@@ -181,11 +181,12 @@ static void keep_retrier(struct tally_target *target, const struct run *run)
 
 void tally_count_run(struct tally *tally, const struct run *run)
 {
-    uint64_t retries = 0;
+    uint64_t retries = 0, unpaid = 0;
     for (size_t i = 0; i < run->count; i++) {
         const struct entry *attempt = run->attempts[i];
         bool again = is_retry(run, i);
         retries += again;
+        unpaid += again && i > 0 && !entry_is_replay_safe(run->attempts[i - 1]);
         tally_count_attempt(tally, attempt, entry_start(run->operation, attempt), again);
     }
     if (run->target == ENTRY_NO_TARGET) return;
@@ -197,6 +198,7 @@ void tally_count_run(struct tally *tally, const struct run *run)
     shown->attempts_of[made < INSPECT_ATTEMPT_SLOTS ? made : INSPECT_ATTEMPT_SLOTS] += operations;
     shown->attempts += run->operation->uncounted;
     shown->retries += run->operation->uncounted;
+    target->unpaid_retries += unpaid;
     if (retries > 0) keep_retrier(target, run);
     if (!run->ending) count_last_decision(shown, run);
     for (size_t i = 0; i < run->operation->count; i++) {

@@ -30,6 +30,7 @@ struct tally_target {
     struct inspect_target shown;
     struct series series;
     int64_t first_ms, last_ms; /* NO_TIME_MS: no record had a time */
+    uint64_t unpaid_retries;   /* nothing says that an engine asked its budget for them */
     size_t retriers;
     struct tally_example retrier[TALLY_RETRIERS_MAX];
     size_t name_length;
