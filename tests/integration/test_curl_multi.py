@@ -38,12 +38,21 @@ def by_path(**scripts):
 
 
 @pytest.fixture
-def flaky(closing):
-    """An origin that answers 503 to the first two calls of every operation."""
-    origin = Process([BELAY, "flaky", "--listen", "127.0.0.1:0", "--fail-first", "2"])
-    closing.append(origin)
-    port = origin.wait_for(r"127\.0\.0\.1:(\d+)").group(1)
-    return f"http://127.0.0.1:{port}/orders/42"
+def start_flaky(closing):
+    """start_flaky(option...) -> its port"""
+
+    def start(*options):
+        origin = Process([BELAY, "flaky", "--listen", "127.0.0.1:0", *options])
+        closing.append(origin)
+        return origin.wait_for(r"127\.0\.0\.1:(\d+)").group(1)
+
+    return start
+
+
+@pytest.fixture
+def flaky(start_flaky):
+    """The address of an origin that answers 503 to the first two calls of every operation."""
+    return f"http://127.0.0.1:{start_flaky('--fail-first', '2')}/orders/42"
 
 
 def test_all_survive(flaky):
@@ -95,3 +104,21 @@ def test_the_multi_example(flaky):
     )
     assert done.returncode == 0
     assert done.stdout.splitlines() == ["200 after 3 attempts, success"] * 30
+
+
+def test_threads_share_a_target(start_flaky):
+    """What they call together stays within the target's budget and slots."""
+    port = start_flaky("--status", "503", "--fail-first", "1", "--quiet")
+    done = subprocess.run(
+        [PROGRAMS / "curl_threads", "8", "50", "3", f"http://127.0.0.1:{port}/orders/42"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["operations"] == 400 and told["inFlight"] == told["waiting"] == 0
+    assert told["peak"] == 3
+    assert 0 < told["retries"] == told["good"] <= 10 + 400 * 0.1
+    assert told["attempts"] == told["events"] == 400 + told["retries"]
