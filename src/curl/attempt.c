@@ -24,6 +24,12 @@ static const char *info_text(const struct run *run, CURLINFO info)
     return curl_easy_getinfo(run->easy, info, &value) == CURLE_OK && value ? value : "";
 }
 
+/* TCP is; TLS may still be under way. */
+bool belay__curl_is_connected(const struct run *run)
+{
+    return info_long(run, CURLINFO_LOCAL_PORT) > 0 || info_off(run, CURLINFO_CONNECT_TIME_T) > 0;
+}
+
 /* ---- what the request is ---- */
 
 /* A body from a callback is gone once it was read. That a request of these methods has none cannot
@@ -109,22 +115,24 @@ static enum belay_phase phase_of(const struct run *run)
         bool sending = info_long(run, CURLINFO_REQUEST_SIZE) == attempt->sent_before;
         return sending || uploads(run) ? BELAY_PHASE_SEND : BELAY_PHASE_HEADERS;
     }
-    if (info_off(run, CURLINFO_CONNECT_TIME_T) > 0) return BELAY_PHASE_TLS;
+    if (belay__curl_is_connected(run)) return BELAY_PHASE_TLS;
     return info_off(run, CURLINFO_NAMELOOKUP_TIME_T) > 0 ? BELAY_PHASE_CONNECT : BELAY_PHASE_DNS;
 }
 
-/* libcurl has one code for every way in which connecting fails. */
-static enum belay_error_class connect_error(const struct run *run)
+/* libcurl has one code for every way in which connecting fails, and one for TLS: there a peer that
+ * closes without a word looks like one that speaks no TLS, and counts as such. */
+static enum belay_error_class connect_error(const struct run *run, enum belay_error_class otherwise)
 {
     switch (info_long(run, CURLINFO_OS_ERRNO)) {
     case ETIMEDOUT: return BELAY_ERROR_TIMEOUT;
+    case EPIPE:
     case ECONNRESET: return BELAY_ERROR_RESET;
     case EMFILE:
     case ENFILE:
     case ENOBUFS:
     case ENOMEM:
     case EADDRNOTAVAIL: return BELAY_ERROR_CANCELLED;
-    default: return BELAY_ERROR_REFUSED;
+    default: return otherwise;
     }
 }
 
@@ -149,7 +157,8 @@ struct belay_outcome belay__curl_attempt_outcome(struct run *run, CURLcode code)
         outcome.error = BELAY_ERROR_PROTOCOL; /* an answer without a status is none of HTTP */
     }
     if (attempt->resent || code == CURLE_SEND_FAIL_REWIND) outcome.error = BELAY_ERROR_CLOSED;
-    if (code == CURLE_COULDNT_CONNECT) outcome.error = connect_error(run);
+    if (code == CURLE_COULDNT_CONNECT || code == CURLE_SSL_CONNECT_ERROR)
+        outcome.error = connect_error(run, outcome.error);
     if (code == CURLE_UNSUPPORTED_PROTOCOL && attempt->begun > 0) {
         outcome.error = BELAY_ERROR_PROTOCOL; /* the server's: HTTP/0.9, or a redirect to it */
         outcome.phase = BELAY_PHASE_NONE;

@@ -207,9 +207,7 @@ static void on_clock(struct run *run)
 {
     struct attempt *attempt = &run->attempt;
     struct belay_span tls_for = run->policy.tls_timeout_for;
-    curl_off_t connected_us = 0;
-    (void)curl_easy_getinfo(run->easy, CURLINFO_CONNECT_TIME_T, &connected_us);
-    if (attempt->begun == 0 && connected_us > 0 && !attempt->tls_clock) {
+    if (attempt->begun == 0 && !attempt->tls_clock && belay__curl_is_connected(run)) {
         attempt->tls_clock = true;
         attempt->connect_end_at =
             tls_for.ns > 0 ? belay_instant_add(belay_curl_now(), tls_for) : belay_instant_never();

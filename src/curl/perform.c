@@ -2,6 +2,7 @@
 #include "curl/run.h"
 
 #define PROGRESS_MS 100
+#define WAIT_MS_MAX 60000
 
 /* Of the only operation that there is. */
 static bool is_wanted(const struct belay_curl_multi *multi)
@@ -33,7 +34,8 @@ static void perform(struct belay_curl_multi *multi, struct belay_curl_call *call
             belay_curl_multi_cancel(multi, call);
             continue;
         }
-        int wait_ms = belay_curl_multi_timeout_ms(multi, PROGRESS_MS);
+        int wait_ms =
+            belay_curl_multi_timeout_ms(multi, call->on_progress ? PROGRESS_MS : WAIT_MS_MAX);
         (void)curl_multi_poll(multi->multi, NULL, 0, wait_ms, NULL);
     }
 }

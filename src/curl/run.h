@@ -121,6 +121,7 @@ struct belay_outcome belay__curl_attempt_outcome(struct run *run, CURLcode code)
 /* Reads the method and the endpoint, and says what the request is. */
 void belay__curl_know(struct run *run);
 void belay__curl_restore(struct run *run);
+bool belay__curl_is_connected(const struct run *run);
 
 /* multi.c */
 /* Records an outcome and hands its event over. True: it goes again, at run->due_at. */

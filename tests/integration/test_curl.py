@@ -1,12 +1,15 @@
 """libbelay-curl against real origins: what the program sees, and what the origin was sent."""
 
 import json
+import socket
+import ssl
 import subprocess
+import threading
 import time
 
 import pytest
 from origin import answer, cut_off, in_order, reset, says, says_and_stalls, silence
-from processes import BELAY, BUILD, Process, free_port
+from processes import BELAY, BUILD, Process, free_port, start_nginx
 
 CLIENT = BUILD / "tests" / "unit" / "curl" / "curl_client"
 OK, PARTIAL, WRITE, TIMEOUT, ABORTED = 0, 18, 23, 28, 42
@@ -178,6 +181,107 @@ def test_a_name_that_does_not_exist():
     call = Call(0, path="http://does-not-exist.invalid/")
     assert call.attempts[0]["errorClass"] == "dns" and call.attempts[0]["sent"] == "unsent"
     assert call.result["code"] == COULDNT_RESOLVE
+
+
+def test_a_connect_that_hangs_has_a_clock_of_its_own(closing):
+    """A listener whose queue is full drops what comes next."""
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(0)
+    closing.append(listener)
+    port = listener.getsockname()[1]
+    for _ in range(4):
+        waiting = socket.socket()
+        waiting.setblocking(False)
+        waiting.connect_ex(("127.0.0.1", port))
+        closing.append(waiting)
+    call = Call(port, "--attempts", "2", "--post", "x=1")
+    assert [a["errorClass"] for a in call.attempts] == ["timeout", "timeout"]
+    assert all(a["phase"] == "connect" and a["sent"] == "unsent" for a in call.attempts)
+    assert all(280 <= a["elapsedMs"] <= 400 for a in call.attempts)
+    assert call.operation["effect"] == "none"
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    """A self-signed certificate and its key, in one file."""
+    file = tmp_path_factory.mktemp("tls") / "both.pem"
+    words = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost".split()
+    subprocess.run(
+        ["openssl", *words, "-keyout", file, "-out", file.with_suffix(".crt")],
+        check=True,
+        stderr=subprocess.DEVNULL,
+    )
+    file.write_text(file.read_text() + file.with_suffix(".crt").read_text())
+    return file
+
+
+class TlsOrigin:
+    """Hands every connection, still without TLS, to a function."""
+
+    def __init__(self, serve):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"https://127.0.0.1:{self.listener.getsockname()[1]}/"
+        threading.Thread(target=self._accept, args=(serve,), daemon=True).start()
+
+    def _accept(self, serve):
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+                serve(connection)
+            except OSError:
+                if self.listener.fileno() < 0:
+                    return
+
+    def close(self):
+        self.listener.close()
+
+
+def test_a_certificate_that_is_wrong_is_never_repeated(closing, certificate):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+
+    def serve(connection):
+        with context.wrap_socket(connection, server_side=True) as stream:
+            stream.recv(5000)
+            stream.sendall(FINE)
+
+    closing.append(TlsOrigin(serve))
+    call = Call(0, "--post", "x=1", path=closing[-1].url)
+    assert call.saw() == [("tls", "stop", "not_repeatable")]
+    assert call.attempts[0]["phase"] == "tls" and call.attempts[0]["sent"] == "unsent"
+    call = Call(0, "--insecure", path=closing[-1].url)
+    assert call.saw() == [(200, "return", "success")]
+
+
+def reset_hello(connection):
+    connection.recv(5000)
+    reset(connection)
+
+
+def hold_hello(connection):
+    connection.recv(5000)
+    connection.recv(1)
+
+
+@pytest.mark.parametrize("serve, error", [(reset_hello, "reset"), (hold_hello, "timeout")])
+def test_a_handshake_that_is_lost_is_unsent_and_repeated(closing, serve, error):
+    closing.append(TlsOrigin(serve))
+    call = Call(0, "--attempts", "2", "--post", "x=1", path=closing[-1].url)
+    assert [a["errorClass"] for a in call.attempts] == [error, error]
+    assert all(a["phase"] == "tls" and a["sent"] == "unsent" for a in call.attempts)
+    assert error != "timeout" or all(980 <= a["elapsedMs"] <= 1400 for a in call.attempts)
+
+
+def test_http2(closing, tmp_path):
+    port, plain = free_port(), free_port()
+    places = "location /busy { return 503 busy; } location /fine { return 200 fine; }"
+    closing.append(start_nginx(tmp_path, plain, f"listen 127.0.0.1:{port} http2;" + places))
+    call = Call(port, "--http2", path="/busy")
+    assert [a["status"] for a in call.attempts] == [503, 503, 503] and call.body == b"busy"
+    call = Call(port, "--http2", "--times", "3", "--post", "x=1", path="/fine")
+    assert [r["status"] for r in call.results] == [200, 200, 200] and call.body == b"fine"
+    assert ["reused" in a for a in call.attempts] == [False, True, True]
 
 
 def test_a_hint_is_waited_for(run):
