@@ -22,11 +22,13 @@
  * again, whatever its method, when a pooled connection turns out to be dead: that is stopped, and
  * is decided here (semantics 5a).
  *
- * A handle keeps no connections of its own: they belong to the multi handle. The connection of an
- * answer that is repeated is closed. Of a policy, silence_timeout_for, idle_for, idle_max,
- * replay_buffer_bytes_max and held_answer_bytes_max are not used: libcurl's CURLOPT_LOW_SPEED_TIME,
- * CURLOPT_MAXAGE_CONN and CURLMOPT_MAXCONNECTS stand in their place. Names of the handle's own
- * resolver threads are left behind, not waited for, when their time is over.
+ * Connections belong to the multi handle, a handle keeps none of its own. With HTTP/1 the
+ * connection of an answer that is repeated is closed, for its body is not read. Of a policy
+ * silence_timeout_for, idle_for, idle_max, replay_buffer_bytes_max and held_answer_bytes_max are
+ * not used: in their place stand CURLOPT_LOW_SPEED_TIME, CURLOPT_MAXAGE_CONN and
+ * CURLMOPT_MAXCONNECTS. A look-up of a name whose time is over is left behind and not waited for. A
+ * TLS handshake that the peer closes without a word is `tls`, for libcurl does not tell it from one
+ * that it cannot read.
  *
  * Thread rule: a call, its handle and its multi handle belong to one thread at a time; policy and
  * target may be shared by any number of threads. Ownership: everything a call points to must
@@ -123,7 +125,7 @@ struct belay_curl_call {
 
 /* Runs the operation to its end. Blocks: until the answer was given or the deadline at the latest
  * (what a callback takes comes on top). Returns call->result.code; CURLE_OUT_OF_MEMORY,
- * CURLE_BAD_FUNCTION_ARGUMENT (an id or traceparent that is none, a handle in use),
+ * CURLE_BAD_FUNCTION_ARGUMENT (an id or traceparent that is none),
  * CURLE_UNKNOWN_OPTION (libcurl is too old) when nothing was done, without a record. */
 BELAY_API CURLcode belay_curl_perform(CURL *easy, struct belay_curl_call *call);
 

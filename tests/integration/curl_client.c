@@ -105,16 +105,7 @@ static void tell(const struct client *client, const char *what, CURLcode code, l
     fflush(stdout);
 }
 
-enum {
-    PLAIN_AFTER = 256,
-    SEEK_BODY,
-    CANCEL_AT,
-    CANCEL_WAITING,
-    OWN_TIMEOUT,
-    FOLLOW,
-    WAIT_JITTER,
-    HTTP2
-};
+enum { PLAIN_AFTER = 256, SEEK_BODY, CANCEL_AT, CANCEL_WAITING, OWN_TIMEOUT, FOLLOW, WAIT_JITTER };
 
 static const struct option OPTIONS[] = {
     {"method", required_argument, NULL, 'X'},
@@ -143,7 +134,6 @@ static const struct option OPTIONS[] = {
     {"cancel-waiting", no_argument, NULL, CANCEL_WAITING},
     {"plain-after", no_argument, NULL, PLAIN_AFTER},
     {"jitter", no_argument, NULL, WAIT_JITTER},
-    {"http2", no_argument, NULL, HTTP2},
     {"insecure", no_argument, NULL, 'S'},
     {NULL, 0, NULL, 0},
 };
@@ -201,9 +191,6 @@ static void set_option(struct client *client, int option, const char *value)
     case CANCEL_WAITING: client->cancel_waiting = true; break;
     case PLAIN_AFTER: client->plain_after = true; break;
     case WAIT_JITTER: client->policy.backoff.kind = BELAY_BACKOFF_ADDITIVE; break;
-    case HTTP2:
-        curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE);
-        break;
     case 'S':
         curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
         curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);

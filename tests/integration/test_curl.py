@@ -273,13 +273,17 @@ def test_a_handshake_that_is_lost_is_unsent_and_repeated(closing, serve, error):
     assert error != "timeout" or all(980 <= a["elapsedMs"] <= 1400 for a in call.attempts)
 
 
-def test_http2(closing, tmp_path):
+def test_http2_keeps_its_connection_when_an_answer_is_repeated(closing, tmp_path, certificate):
     port, plain = free_port(), free_port()
+    tls = f"listen 127.0.0.1:{port} ssl http2; ssl_certificate {certificate};"
     places = "location /busy { return 503 busy; } location /fine { return 200 fine; }"
-    closing.append(start_nginx(tmp_path, plain, f"listen 127.0.0.1:{port} http2;" + places))
-    call = Call(port, "--http2", path="/busy")
+    inside = f"{tls} ssl_certificate_key {certificate}; {places}"
+    closing.append(start_nginx(tmp_path, plain, inside))
+    url = f"https://127.0.0.1:{port}"
+    call = Call(0, "--insecure", path=url + "/busy")
     assert [a["status"] for a in call.attempts] == [503, 503, 503] and call.body == b"busy"
-    call = Call(port, "--http2", "--times", "3", "--post", "x=1", path="/fine")
+    assert ["reused" in a for a in call.attempts] == [False, True, True]
+    call = Call(0, "--insecure", "--times", "3", "--post", "x=1", path=url + "/fine")
     assert [r["status"] for r in call.results] == [200, 200, 200] and call.body == b"fine"
     assert ["reused" in a for a in call.attempts] == [False, True, True]
 
