@@ -44,55 +44,80 @@ static const char *effect_word(unsigned value)
     return field->name(value);
 }
 
-#define ROW(field_name, is, which)                                                                 \
+#define ROW(which, field_name, is)                                                                 \
     .name = field_name, .length = sizeof field_name - 1, .type = is, .field = which
 #define AT(member) .offset = offsetof(struct inspect_record, member)
 #define FROM_0 .least = 0, .most = INT64_MAX
 #define STATUSES .least = 100, .most = 599
 #define BYTES(lowest, highest) .least = lowest, .most = highest
 
-/* By length, so that a name is compared with a few others only. */
-static const struct field_rule RULES[] = {
-    {ROW("v", FIELD_VERSION, INSPECT_V)},
-    {ROW("time", FIELD_TIME, INSPECT_TIME), AT(time)},
-    {ROW("sent", FIELD_WORD, INSPECT_SENT), AT(sent), .word = sent_word},
-    {ROW("event", FIELD_KIND, INSPECT_EVENT)},
-    {ROW("route", FIELD_TEXT, INSPECT_ROUTE), AT(route), BYTES(0, 2048)},
-    {ROW("phase", FIELD_WORD, INSPECT_PHASE), AT(phase), .word = phase_word, .first = 1},
-    {ROW("stale", FIELD_TRUTH, INSPECT_STALE), AT(stale)},
-    {ROW("method", FIELD_TEXT, INSPECT_METHOD), AT(method), BYTES(1, 64)},
-    {ROW("target", FIELD_TEXT, INSPECT_TARGET), AT(target), BYTES(0, 512)},
-    {ROW("status", FIELD_STATUS, INSPECT_STATUS), AT(status), STATUSES, .null = true},
-    {ROW("reason", FIELD_WORD, INSPECT_REASON), AT(reason), .word = reason_word},
-    {ROW("waitMs", FIELD_INTEGER, INSPECT_WAIT), AT(wait_ms), FROM_0},
-    {ROW("reused", FIELD_TRUTH, INSPECT_REUSED), AT(reused)},
-    {ROW("spanId", FIELD_TEXT, INSPECT_SPAN_ID), AT(span_id), BYTES(0, 512), .id = true},
-    {ROW("result", FIELD_RESULT, INSPECT_RESULT), STATUSES},
-    {ROW("answer", FIELD_STATUS, INSPECT_ANSWER), AT(answer), STATUSES},
-    {ROW("effect", FIELD_WORD, INSPECT_EFFECT), AT(effect), .word = effect_word, .first = 1},
-    {ROW("attempt", FIELD_COUNT, INSPECT_ATTEMPT_NUMBER), AT(attempt), .least = 1,
-     .most = UINT32_MAX},
-    {ROW("traceId", FIELD_TEXT, INSPECT_TRACE_ID), AT(trace_id), BYTES(0, 512), .id = true},
-    {ROW("records", FIELD_INTEGER, INSPECT_RECORDS), AT(records), FROM_0},
-    {ROW("endpoint", FIELD_TEXT, INSPECT_ENDPOINT), AT(endpoint), BYTES(0, 2048)},
-    {ROW("decision", FIELD_WORD, INSPECT_DECISION), AT(decision), .word = decision_word},
-    {ROW("attempts", FIELD_COUNT, INSPECT_ATTEMPTS), AT(attempts), .least = 0, .most = UINT32_MAX},
-    {ROW("fallback", FIELD_TEXT, INSPECT_FALLBACK), AT(fallback), BYTES(0, 512)},
-    {ROW("requestId", FIELD_TEXT, INSPECT_REQUEST_ID), AT(request_id), BYTES(1, 512), .id = true},
-    {ROW("elapsedMs", FIELD_INTEGER, INSPECT_ELAPSED), AT(elapsed_ms), FROM_0},
-    {ROW("errorClass", FIELD_WORD, INSPECT_ERROR_CLASS), AT(error), .word = error_word, .first = 1,
-     .null = true},
-    {ROW("waitSource", FIELD_WORD, INSPECT_WAIT_SOURCE), AT(wait_source), .word = wait_source_word,
-     .first = 1},
-    {ROW("operationId", FIELD_TEXT, INSPECT_OPERATION_ID), AT(operation_id), BYTES(1, 512),
-     .id = true},
-    {ROW("remainingMs", FIELD_INTEGER, INSPECT_REMAINING), AT(remaining_ms), FROM_0},
-    {ROW("retryAfterMs", FIELD_INTEGER, INSPECT_RETRY_AFTER), AT(retry_after_ms), FROM_0},
+static const struct field_rule RULES[INSPECT_FIELD_COUNT] = {
+    [INSPECT_V] = {ROW(INSPECT_V, "v", FIELD_VERSION)},
+    [INSPECT_EVENT] = {ROW(INSPECT_EVENT, "event", FIELD_KIND)},
+    [INSPECT_TIME] = {ROW(INSPECT_TIME, "time", FIELD_TIME), AT(time)},
+    [INSPECT_OPERATION_ID] = {ROW(INSPECT_OPERATION_ID, "operationId", FIELD_TEXT),
+                              AT(operation_id), BYTES(1, 512), .id = true},
+    [INSPECT_REQUEST_ID] = {ROW(INSPECT_REQUEST_ID, "requestId", FIELD_TEXT), AT(request_id),
+                            BYTES(1, 512), .id = true},
+    [INSPECT_ATTEMPT_NUMBER] = {ROW(INSPECT_ATTEMPT_NUMBER, "attempt", FIELD_COUNT), AT(attempt),
+                                .least = 1, .most = UINT32_MAX},
+    [INSPECT_METHOD] = {ROW(INSPECT_METHOD, "method", FIELD_TEXT), AT(method), BYTES(1, 64)},
+    [INSPECT_TARGET] = {ROW(INSPECT_TARGET, "target", FIELD_TEXT), AT(target), BYTES(0, 512)},
+    [INSPECT_ROUTE] = {ROW(INSPECT_ROUTE, "route", FIELD_TEXT), AT(route), BYTES(0, 2048)},
+    [INSPECT_ENDPOINT] = {ROW(INSPECT_ENDPOINT, "endpoint", FIELD_TEXT), AT(endpoint),
+                          BYTES(0, 2048)},
+    [INSPECT_STATUS] = {ROW(INSPECT_STATUS, "status", FIELD_STATUS), AT(status), STATUSES,
+                        .null = true},
+    [INSPECT_ERROR_CLASS] = {ROW(INSPECT_ERROR_CLASS, "errorClass", FIELD_WORD), AT(error),
+                             .word = error_word, .first = 1, .null = true},
+    [INSPECT_PHASE] = {ROW(INSPECT_PHASE, "phase", FIELD_WORD), AT(phase), .word = phase_word,
+                       .first = 1},
+    [INSPECT_SENT] = {ROW(INSPECT_SENT, "sent", FIELD_WORD), AT(sent), .word = sent_word},
+    [INSPECT_ELAPSED] = {ROW(INSPECT_ELAPSED, "elapsedMs", FIELD_INTEGER), AT(elapsed_ms), FROM_0},
+    [INSPECT_REMAINING] = {ROW(INSPECT_REMAINING, "remainingMs", FIELD_INTEGER), AT(remaining_ms),
+                           FROM_0},
+    [INSPECT_RETRY_AFTER] = {ROW(INSPECT_RETRY_AFTER, "retryAfterMs", FIELD_INTEGER),
+                             AT(retry_after_ms), FROM_0},
+    [INSPECT_DECISION] = {ROW(INSPECT_DECISION, "decision", FIELD_WORD), AT(decision),
+                          .word = decision_word},
+    [INSPECT_REASON] = {ROW(INSPECT_REASON, "reason", FIELD_WORD), AT(reason), .word = reason_word},
+    [INSPECT_WAIT] = {ROW(INSPECT_WAIT, "waitMs", FIELD_INTEGER), AT(wait_ms), FROM_0},
+    [INSPECT_WAIT_SOURCE] = {ROW(INSPECT_WAIT_SOURCE, "waitSource", FIELD_WORD), AT(wait_source),
+                             .word = wait_source_word, .first = 1},
+    [INSPECT_REUSED] = {ROW(INSPECT_REUSED, "reused", FIELD_TRUTH), AT(reused)},
+    [INSPECT_STALE] = {ROW(INSPECT_STALE, "stale", FIELD_TRUTH), AT(stale)},
+    [INSPECT_TRACE_ID] = {ROW(INSPECT_TRACE_ID, "traceId", FIELD_TEXT), AT(trace_id), BYTES(0, 512),
+                          .id = true},
+    [INSPECT_SPAN_ID] = {ROW(INSPECT_SPAN_ID, "spanId", FIELD_TEXT), AT(span_id), BYTES(0, 512),
+                         .id = true},
+    [INSPECT_RESULT] = {ROW(INSPECT_RESULT, "result", FIELD_RESULT), STATUSES},
+    [INSPECT_ANSWER] = {ROW(INSPECT_ANSWER, "answer", FIELD_STATUS), AT(answer), STATUSES},
+    [INSPECT_EFFECT] = {ROW(INSPECT_EFFECT, "effect", FIELD_WORD), AT(effect), .word = effect_word,
+                        .first = 1},
+    [INSPECT_ATTEMPTS] = {ROW(INSPECT_ATTEMPTS, "attempts", FIELD_COUNT), AT(attempts), .least = 0,
+                          .most = UINT32_MAX},
+    [INSPECT_FALLBACK] = {ROW(INSPECT_FALLBACK, "fallback", FIELD_TEXT), AT(fallback),
+                          BYTES(0, 512)},
+    [INSPECT_RECORDS] = {ROW(INSPECT_RECORDS, "records", FIELD_INTEGER), AT(records), FROM_0},
 };
-#define RULE_COUNT (sizeof RULES / sizeof RULES[0])
+/* By length, so that a name is compared with a few others only. */
+static const uint8_t BY_LENGTH[] = {
+    INSPECT_V,           INSPECT_TIME,         INSPECT_SENT,
+    INSPECT_EVENT,       INSPECT_ROUTE,        INSPECT_PHASE,
+    INSPECT_STALE,       INSPECT_METHOD,       INSPECT_TARGET,
+    INSPECT_STATUS,      INSPECT_REASON,       INSPECT_WAIT,
+    INSPECT_REUSED,      INSPECT_SPAN_ID,      INSPECT_RESULT,
+    INSPECT_ANSWER,      INSPECT_EFFECT,       INSPECT_ATTEMPT_NUMBER,
+    INSPECT_TRACE_ID,    INSPECT_RECORDS,      INSPECT_ENDPOINT,
+    INSPECT_DECISION,    INSPECT_ATTEMPTS,     INSPECT_FALLBACK,
+    INSPECT_REQUEST_ID,  INSPECT_ELAPSED,      INSPECT_ERROR_CLASS,
+    INSPECT_WAIT_SOURCE, INSPECT_OPERATION_ID, INSPECT_REMAINING,
+    INSPECT_RETRY_AFTER,
+};
 #define NAME_BYTES_MAX 12
+#define GUESSES 3 /* an optional field or two may be left out */
 
-/* The place of the first row of each length, and one behind the last. */
+/* The place in it of the first of each length, and one behind the last. */
 static const uint8_t FIRST[NAME_BYTES_MAX + 2] = {0, 0, 1, 1, 1, 3, 7, 17, 20, 24, 26, 28, 30, 31};
 
 /* Loads of a fixed size, which overlap in the middle: faster than a call of memcmp. */
@@ -121,16 +146,30 @@ const struct field_rule *field_find(struct belay_slice name)
 {
     if (name.length == 0 || name.length > NAME_BYTES_MAX) return NULL;
     for (size_t i = FIRST[name.length]; i < FIRST[name.length + 1]; i++) {
-        if (same_name(RULES[i].name, name.data, name.length)) return &RULES[i];
+        const struct field_rule *rule = &RULES[BY_LENGTH[i]];
+        if (same_name(rule->name, name.data, name.length)) return rule;
+    }
+    return NULL;
+}
+
+const struct field_rule *field_guess(const struct field_rule *before, struct lex *lex)
+{
+    size_t from = before ? before->field + 1u : 0, to = from + GUESSES;
+    if (lex->end - lex->at < NAME_BYTES_MAX + 2) return NULL;
+    for (size_t i = from; i < to && i < INSPECT_FIELD_COUNT; i++) {
+        const struct field_rule *rule = &RULES[i];
+        const char *behind = lex->at + rule->length;
+        if (behind[0] != '"' || behind[1] != ':' || !same_name(rule->name, lex->at, rule->length))
+            continue;
+        lex->at += rule->length + 2;
+        return rule;
     }
     return NULL;
 }
 
 const struct field_rule *field_of(enum inspect_field field)
 {
-    const struct field_rule *rule = RULES;
-    while (rule->field != field) rule++;
-    return rule;
+    return &RULES[field];
 }
 
 /* ---- values ---- */
@@ -379,7 +418,7 @@ bool field_read(const struct field_rule *rule, struct lex *lex, struct inspect_r
 
 void field_unescape(struct inspect_record *record, uint32_t raw)
 {
-    for (size_t i = 0; i < RULE_COUNT && raw; i++) {
+    for (size_t i = 0; i < INSPECT_FIELD_COUNT && raw; i++) {
         const struct field_rule *rule = &RULES[i];
         uint32_t bit = INSPECT_BIT(rule->field);
         struct belay_slice slice;

@@ -35,6 +35,10 @@ struct field_rule {
 
 /* NULL: the contract has no such field. */
 const struct field_rule *field_find(struct belay_slice name);
+/* The cursor is behind a name's opening quote. When the name is one that in our own lines follows
+ * `before` (NULL: begins a line), written without spaces, takes it and the colon; a shortcut for
+ * lines that are in order. NULL: find out what it is; nothing was taken. */
+const struct field_rule *field_guess(const struct field_rule *before, struct lex *lex);
 const struct field_rule *field_of(enum inspect_field field);
 
 /* Reads the value under the cursor, which is no object unless the rule is FIELD_RESULT, and notes

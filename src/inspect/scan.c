@@ -16,7 +16,8 @@
 
 struct object {
     struct inspect_record record;
-    uint32_t raw; /* texts that are to be unescaped */
+    uint32_t raw;                    /* texts that are to be unescaped */
+    const struct field_rule *before; /* the field of ours that was read last */
 };
 
 enum rank { RANK_NONE, RANK_MERGED, RANK_UNKNOWN, RANK_WHOLE };
@@ -146,24 +147,37 @@ static bool read_foreign(struct scan *scan, struct lex *lex, struct belay_slice 
     return true;
 }
 
+/* The name of a member, and its colon. NULL in *rule: the contract does not have it. */
+static bool read_name(struct lex *lex, const struct field_rule *before, struct belay_slice *name,
+                      const struct field_rule **rule)
+{
+    struct lex_text text;
+    lex_space(lex);
+    if (!lex_take(lex, '"')) return false;
+    *rule = field_guess(before, lex);
+    if (*rule) return true;
+    if (!lex_string(lex, &text)) return false;
+    if (text.escaped && !lex_unescape(&text)) text.length = 0;
+    *name = belay_slice(text.data, text.length);
+    *rule = field_find(*name);
+    lex_space(lex);
+    return lex_take(lex, ':');
+}
+
 static bool read_member(struct scan *scan, struct lex *lex, struct object *object, unsigned depth)
 {
-    struct lex_text name;
+    const struct field_rule *rule;
+    struct belay_slice name = {0};
+    if (!read_name(lex, object->before, &name, &rule)) return false;
     lex_space(lex);
-    if (!lex_take(lex, '"') || !lex_string(lex, &name)) return false;
-    if (name.escaped && !lex_unescape(&name)) name.length = 0;
-    lex_space(lex);
-    if (!lex_take(lex, ':')) return false;
-    lex_space(lex);
-    struct belay_slice slice = {name.data, name.length};
-    const struct field_rule *rule = field_find(slice);
     if (!rule) {
         object->record.foreign_fields = true;
-        return read_foreign(scan, lex, slice, depth);
+        return read_foreign(scan, lex, name, depth);
     }
+    object->before = rule;
     if (lex_peek(lex) == '{' && rule->type != FIELD_RESULT) { /* a wrapper's field of that name */
         object->record.wrong_type |= INSPECT_BIT(rule->field) & ~object->record.present;
-        return read_foreign(scan, lex, slice, depth);
+        return read_foreign(scan, lex, belay_slice(rule->name, rule->length), depth);
     }
     return field_read(rule, lex, &object->record, &object->raw);
 }
@@ -244,16 +258,25 @@ static void check_text(struct inspect_record *record, enum inspect_field field,
     note_suspect(record, belay_slice(rule->name, rule->length));
 }
 
+/* What of `text` is not in `known`, which was looked at already. */
+static struct belay_slice beyond(struct belay_slice text, struct belay_slice known)
+{
+    bool begins = text.length >= known.length && known.length > 0 &&
+                  memcmp(text.data, known.data, known.length) == 0;
+    return begins ? belay_slice(text.data + known.length, text.length - known.length) : text;
+}
+
 static void check_own(struct inspect_record *record)
 {
     check_text(record, INSPECT_OPERATION_ID, record->operation_id, SUSPECT_ID);
-    check_text(record, INSPECT_REQUEST_ID, record->request_id, SUSPECT_ID);
+    check_text(record, INSPECT_REQUEST_ID, beyond(record->request_id, record->operation_id),
+               SUSPECT_ID);
     check_text(record, INSPECT_TRACE_ID, record->trace_id, SUSPECT_ID);
     check_text(record, INSPECT_SPAN_ID, record->span_id, SUSPECT_ID);
     check_text(record, INSPECT_METHOD, record->method, SUSPECT_WORD);
     check_text(record, INSPECT_TARGET, record->target, SUSPECT_WORD);
     check_text(record, INSPECT_ROUTE, record->route, SUSPECT_WORD);
-    check_text(record, INSPECT_ENDPOINT, record->endpoint, SUSPECT_WORD);
+    check_text(record, INSPECT_ENDPOINT, beyond(record->endpoint, record->route), SUSPECT_WORD);
     check_text(record, INSPECT_FALLBACK, record->fallback, SUSPECT_WORD);
     if (record->word.length == 0) return;
     enum inspect_field field = INSPECT_EFFECT;
