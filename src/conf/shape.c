@@ -48,8 +48,8 @@ static const char *hint(struct belay_slice text, yaml_mark_t mark)
 static void tell(const yaml_parser_t *parser, struct belay_slice text, struct problems *problems,
                  bool *no_memory)
 {
-    if (parser->error == YAML_MEMORY_ERROR) {
-        *no_memory = true;
+    if (parser->error == YAML_MEMORY_ERROR || !parser->problem) {
+        *no_memory = true; /* the composer does not say so */
     } else if (parser->error == YAML_READER_ERROR) {
         problems_add(problems, position_of_byte(text, parser->problem_offset), "not UTF-8 text: %s",
                      parser->problem);
