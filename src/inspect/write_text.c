@@ -224,10 +224,10 @@ static void write_target(const struct draw *draw, const struct inspect_target *t
     draw_colour(draw, DRAW_STRONG);
     draw_foreign(draw, say_target(target), 60, false);
     draw_colour(draw, DRAW_PLAIN);
-    (void)fprintf(
-        draw->to, "\n  %s operations, %s attempts, of which %s retries: amplification %s\n",
-        say_count(a, target->operations), say_count(b, target->attempts),
-        say_count(c, target->retries), say_ratio(d, target->attempts, target->operations));
+    (void)fprintf(draw->to, "\n  operations %s   attempts %s   retries %s   amplification %s\n",
+                  say_count(a, target->operations), say_count(b, target->attempts),
+                  say_count(c, target->retries),
+                  say_ratio(d, target->attempts, target->operations));
     write_endings(draw, target);
     write_attempts(draw, target);
     write_decisions(draw, target);
