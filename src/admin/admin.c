@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#define BODY_BYTES_MAX (16 * 1024 * 1024)
+#define BODY_BYTES_MAX ((size_t)16 * 1024 * 1024)
 
 struct admin {
     struct server *server;
@@ -138,7 +138,7 @@ struct admin *admin_create(struct rt *rt, void (*snapshot)(void *owner, struct a
         .idle_for = {60 * BELAY_NS_PER_S},
         .silence_for = {10 * BELAY_NS_PER_S},
         .connections_max = 64,
-        .backlog_bytes_max = 64 * 1024,
+        .backlog_bytes_max = (size_t)64 * 1024,
     };
     struct admin *admin = calloc(1, sizeof *admin);
     if (!admin) return NULL;

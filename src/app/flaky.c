@@ -262,7 +262,7 @@ int app_flaky(int argc, char **argv)
         .idle_for = {60 * BELAY_NS_PER_S},
         .silence_for = {30 * BELAY_NS_PER_S},
         .connections_max = 10000,
-        .backlog_bytes_max = 256 * 1024,
+        .backlog_bytes_max = (size_t)256 * 1024,
     };
     struct arguments arguments = {.listen = "127.0.0.1:9000", .seed = 1};
     struct flaky flaky = {0};

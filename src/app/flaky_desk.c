@@ -87,7 +87,7 @@ static void put_operation(struct page *page, struct flaky *flaky, struct belay_s
     static const struct flaky_entry none;
     const struct flaky_entry *entry = flaky_counts_find(flaky->counts, name);
     char escaped[FLAKY_NAME_MAX * 6 + JSON_SLACK_BYTES];
-    char *end = event_json_escape(escaped, name, FLAKY_NAME_MAX * 6);
+    char *end = event_json_escape(escaped, name, sizeof escaped - JSON_SLACK_BYTES);
     put(page, "{\"operation\":\"%.*s\",", (int)(end - escaped), escaped);
     put_tally(page, entry ? &entry->tally : &none.tally);
     put(page, "}\n");

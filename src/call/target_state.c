@@ -264,7 +264,7 @@ static const char *hold_fault(const struct belay_state_hold *hold)
 const char *belay_target_state_decode(const unsigned char bytes[BELAY_TARGET_STATE_BYTES],
                                       struct belay_target_state *state)
 {
-    struct belay_target_state read;
+    struct belay_target_state read = {0};
     struct codec codec = {.in = bytes};
     pass_state(&codec, &read);
     const char *fault = budget_fault(&read.budget);

@@ -323,6 +323,7 @@ static void share_text(int64_t ppm, char text[VALUE_TEXT_BYTES_MAX])
  * written in: spans are rounded up, so a larger count never has a longer one. */
 static void rate_text(int64_t span, char text[VALUE_TEXT_BYTES_MAX])
 {
+    CHECK(span > 0);
     for (const struct unit *unit = RATE_SPANS; unit->name; unit++) {
         int64_t count = (unit->factor + span - 1) / span;
         if ((unit->factor + count - 1) / count != span) continue;

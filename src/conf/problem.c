@@ -43,7 +43,8 @@ struct shown show(struct belay_slice text)
         length--;
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)text.data[i];
-        shown.text[i] = c < 0x20 || c == 0x7f ? '?' : text.data[i];
+        shown.text[i] = text.data[i];
+        if (c < 0x20 || c == 0x7f) shown.text[i] = '?';
     }
     if (length < text.length) {
         memcpy(shown.text + length, "...", ellipsis);

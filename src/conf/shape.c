@@ -34,8 +34,8 @@ static const char *hint(struct belay_slice text, yaml_mark_t mark)
         if (((unsigned char)text.data[i] & 0xc0) == 0x80) continue;
         if (characters++ < mark.index) continue;
         if (text.data[i] == '\t') return "; YAML is indented with blanks, not with tabs";
-        char next = i + 1 < text.length ? text.data[i + 1] : '\0';
-        if (text.data[i] == ':' && (next == ':' || (i > 0 && text.data[i - 1] == ']')))
+        bool two_colons = i + 1 < text.length && text.data[i + 1] == ':';
+        if (text.data[i] == ':' && (two_colons || (i > 0 && text.data[i - 1] == ']')))
             return "; an IPv6 address stands in quotes, such as \"[::1]:8080\"";
         bool in_path = text.data[i] == '{' && i > 0 && text.data[i - 1] == '/';
         return in_path ? "; inside { } or [ ] a path with braces stands in quotes, such as "

@@ -18,7 +18,7 @@ static const uint64_t never_named =
 
 /* A perfect hash over the known names, from first letter and length: two names in one slot would
  * not compile (an initialiser given twice). */
-#define SLOT(first, length) (((first)*2u + (length)*5u) & 63u)
+#define SLOT(first, length) (((size_t)(first)*2 + (size_t)(length)*5) & 63)
 #define KNOWN(id, text, first) [SLOT(first, sizeof text - 1)] = {text, sizeof text - 1, id}
 
 static const struct {

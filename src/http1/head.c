@@ -26,7 +26,7 @@ struct walk {
 struct http1_limits http1_limits_default(void)
 {
     return (struct http1_limits){
-        .head_bytes_max = 16 * 1024,
+        .head_bytes_max = (size_t)16 * 1024,
         .target_bytes_max = 8 * 1024,
         .fields_max = 100,
         .chunk_line_bytes_max = 256,

@@ -80,6 +80,6 @@ bool http1_parse_traceparent(struct belay_slice value, struct belay_slice *trace
     if (value.length > LENGTH && (first_version || at[LENGTH] != '-')) return false;
     *trace_id = trace;
     *parent_id = parent;
-    *flags = (uint8_t)(char_hex(at[FLAGS]) << 4 | char_hex(at[FLAGS + 1]));
+    *flags = (uint8_t)((unsigned)char_hex(at[FLAGS]) << 4 | (unsigned)char_hex(at[FLAGS + 1]));
     return true;
 }

@@ -31,7 +31,7 @@ static void gather(const struct operation *operation, bool all, uint16_t target,
             run->ending = entry;
         }
     }
-    if (run->count > 1) qsort(run->attempts, run->count, sizeof run->attempts[0], by_order);
+    if (run->count > 1) qsort(run->attempts, run->count, sizeof(struct entry *), by_order);
     run->tangled = run->endings > 1;
     for (size_t i = 1; i < run->count; i++) {
         run->tangled |= run_is_rerun(run->attempts[i - 1], run->attempts[i]);

@@ -56,12 +56,12 @@ struct belay_breaker_answer belay_breaker_decide(const struct belay_breaker *bre
 
     bool early = now.ns < breaker->retry_at.ns;
     if (early) answer.at = breaker->retry_at;
-    if (is_retry || (early && breaker->state == BELAY_BREAKER_OPEN)) {
+    bool is_open = breaker->state == BELAY_BREAKER_OPEN;
+    bool no_probe = !is_open && !early && !is_probe_free(breaker, now);
+    if (is_retry || (is_open && early) || no_probe) {
         answer.kind = BELAY_BREAKER_REFUSE;
     } else if (early) {
         answer.kind = BELAY_BREAKER_WAIT;
-    } else if (breaker->state == BELAY_BREAKER_HALF_OPEN && !is_probe_free(breaker, now)) {
-        answer.kind = BELAY_BREAKER_REFUSE;
     }
     return answer;
 }

@@ -27,6 +27,7 @@ void belay_quota_init(struct belay_quota *quota, const struct belay_quota_config
 static uint32_t slowed_now(const struct belay_quota *quota, struct belay_instant now)
 {
     if (quota->slowed == 0) return 0;
+    if (now.ns <= quota->slowed_at.ns) return quota->slowed;
     int64_t recovered = belay_instant_since(now, quota->slowed_at).ns / recover_for.ns;
     return recovered >= quota->slowed ? 0 : quota->slowed - (uint32_t)recovered;
 }

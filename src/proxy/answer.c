@@ -1,6 +1,7 @@
 /* answer.c: what the client is given: the target's answer as it comes, one that was held, or an
  * honest error. */
 #include "proxy/flow.h"
+#include "base/check.h"
 #include "proxy/route.h"
 
 #include <stdio.h>
@@ -50,6 +51,7 @@ static bool hold_text(struct held *held, struct belay_slice text)
 static struct belay_slice take_text(struct belay_slice *fields)
 {
     uint32_t length;
+    CHECK(fields->data && fields->length >= sizeof length);
     memcpy(&length, fields->data, sizeof length);
     struct belay_slice text = belay_slice(fields->data + sizeof length, length);
     fields->data += sizeof length + length;

@@ -69,11 +69,11 @@ static bool setup_add_client(struct setup *setup, size_t index)
 static bool setup_fill(struct setup *setup, const struct proxy_options *options)
 {
     size_t targets = setup->conf->target_count, routes = setup->listener->route_count;
-    setup->targets = calloc(targets, sizeof *setup->targets);
-    setup->clients = calloc(targets, sizeof *setup->clients);
+    setup->targets = calloc(targets, sizeof(struct belay_target *));
+    setup->clients = calloc(targets, sizeof(struct client *));
     setup->streamed = calloc(routes, sizeof *setup->streamed);
     if (!setup->targets || !setup->clients || !setup->streamed) return false;
-    memcpy(setup->targets, options->targets, targets * sizeof *setup->targets);
+    memcpy(setup->targets, options->targets, targets * sizeof(struct belay_target *));
     for (size_t i = 0; i < routes; i++) {
         setup->streamed[i] = setup->listener->routes[i].policy;
         setup->streamed[i].retry_unsafe_refusals = false;

@@ -199,7 +199,7 @@ void conn_fail_pending(struct rt *rt)
  * end. */
 static bool met_itself(const struct rt_conn *conn)
 {
-    struct sockaddr_storage local;
+    struct sockaddr_storage local = {0};
     socklen_t length = sizeof(local);
     struct rt_addr own;
     if (getsockname(conn->fd, (struct sockaddr *)&local, &length) != 0) return false;

@@ -5,9 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SPARE_MAX 64                     /* exchanges kept for the next requests, a server */
-#define OUT_BYTES_MAX (64 * 1024 * 1024) /* a longer backlog is a fault: the connection is cut */
-#define OUT_KEPT_BYTES (32 * 1024)       /* a spare exchange keeps no more */
+#define SPARE_MAX 64 /* exchanges kept for the next requests, a server */
+#define OUT_BYTES_MAX                                                                              \
+    ((size_t)64 * 1024 * 1024)             /* a longer backlog is a fault: the connection is cut */
+#define OUT_KEPT_BYTES ((size_t)32 * 1024) /* a spare exchange keeps no more */
 #define HEAD_HINT_BYTES 1024
 /* There before a request is read, so that an honest error to it needs no memory. */
 #define OUT_BYTES_MIN 2048

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#define BODY_ROOM_BYTES (16 * 1024)
+#define BODY_ROOM_BYTES ((size_t)16 * 1024)
 
 static void on_turn_end(struct rt_hook *hook)
 {
