@@ -34,6 +34,7 @@ COUNT_WITH_JQ = [
 COUNT_WITH_DUCKDB = """
 import duckdb, json, sys
 duckdb.sql("SET threads TO 1")
+duckdb.sql("SET enable_progress_bar = false")
 rows = duckdb.sql(
     "SELECT decision, count(*) FROM read_json(?, format = 'newline_delimited',"
     " columns = {decision: 'VARCHAR'}) WHERE decision IS NOT NULL GROUP BY 1",

@@ -278,7 +278,7 @@ static void check_own(struct inspect_record *record)
     check_text(record, INSPECT_ROUTE, record->route, SUSPECT_WORD);
     check_text(record, INSPECT_ENDPOINT, beyond(record->endpoint, record->route), SUSPECT_WORD);
     check_text(record, INSPECT_FALLBACK, record->fallback, SUSPECT_WORD);
-    if (record->word.length == 0) return;
+    if (record->word.length == 0 || record->wrong_word == 0) return;
     enum inspect_field field = INSPECT_EFFECT;
     while (field > 0 && !(record->wrong_word & INSPECT_BIT(field))) field--;
     check_text(record, field, record->word, SUSPECT_PROSE);
