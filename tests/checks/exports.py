@@ -80,14 +80,19 @@ def headers_of(root, library):
     return [path for path in headers if (path.name == "curl.h") == (library == "belay-curl")]
 
 
-def check_belay(root, build):
-    folder = Path(build) / "src" / "libbelay"
-    shown, kept = exported(folder / "libbelay.so"), archived(folder / "libbelay.a")
-    map_file = Path(root) / "src" / "libbelay" / "libbelay.map"
-    yield from check(headers_of(root, "belay"), map_file, shown, kept)
+FOLDERS = {"belay": "libbelay", "belay-curl": "curl"}
+
+
+def check_library(root, build, library):
+    """library: belay or belay-curl."""
+    folder = Path("src") / FOLDERS[library]
+    shown = exported(build / folder / f"lib{library}.so")
+    kept = archived(build / folder / f"lib{library}.a")
+    yield from check(headers_of(root, library), root / folder / f"lib{library}.map", shown, kept)
 
 
 if __name__ == "__main__":
-    problems = list(check_belay(Path(__file__).resolve().parents[2], sys.argv[1]))
+    home = Path(__file__).resolve().parents[2]
+    problems = [text for name in FOLDERS for text in check_library(home, Path(sys.argv[1]), name)]
     print("\n".join(problems))
     sys.exit(1 if problems else 0)

@@ -1,4 +1,4 @@
-"""What the library's manual pages say: the names they document, their prototypes, their examples."""
+"""What the library's manual pages say: the names they document, prototypes, examples."""
 
 import re
 from typing import NamedTuple

@@ -9,9 +9,13 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
 
 import pytest
 from processes import BELAY, BUILD, ROOT, Process
+
+sys.path.append(str(ROOT / "tests" / "checks"))
+import pages  # noqa: E402
 
 EXAMPLES = ROOT / "examples"
 
@@ -47,22 +51,23 @@ class Installed:
     def flags(self, *words):
         return run("pkg-config", *words, env=self.environment).split()
 
-    def compile(self, source, kind, *more, compiler="cc"):
+    def compile(self, source, kind, *more, compiler="cc", package="belay"):
         """A program from a copy of a source file; kind is shared, static or amalgamated."""
         copy = shutil.copy(source, self.folder)
         program = self.folder / f"{source.stem}-{kind}"
-        options = ["-Wall", "-Wextra", "-Werror", copy, *getattr(self, kind)(), *more]
+        options = ["-Wall", "-Wextra", "-Werror", copy, *getattr(self, kind)(package), *more]
         run(compiler, "-o", program, *options, cwd=self.folder)
         return program
 
-    def shared(self):
-        return self.flags("--cflags", "--libs", "belay")
+    def shared(self, package):
+        return self.flags("--cflags", "--libs", package)
 
-    def static(self):
-        libraries = self.flags("--libs", "--static", "belay")
-        return [*self.flags("--cflags", "belay"), "-Wl,-Bstatic", *libraries, "-Wl,-Bdynamic"]
+    def static(self, package):
+        """The same, but of ours the archives."""
+        flags = self.shared(package)
+        return [re.sub(r"^-l(belay.*)", r"-l:lib\1.a", flag) for flag in flags] + ["-pthread"]
 
-    def amalgamated(self):
+    def amalgamated(self, _):
         """No library at all: belay.c beside the program."""
         folder = self.folder / "amalgamation"
         run(ROOT / "tools" / "amalgamate", folder / "belay")
@@ -118,6 +123,24 @@ def test_an_event_loop_tells_how_a_dead_origin_ends(installed):
     assert said == "/x: max_attempts after 3 attempts\n"
 
 
+@pytest.mark.parametrize("kind", ["shared", "static"])
+def test_transfers_of_libcurl_survive_a_flaky_origin(installed, flaky, kind):
+    easy = installed.compile(EXAMPLES / "curl_easy.c", kind, package="belay-curl")
+    multi = installed.compile(EXAMPLES / "curl_multi.c", kind, package="belay-curl")
+    assert ("libbelay-curl.so.0" in installed.needs(easy)) == (kind == "shared")
+    said = installed.run(easy, f"http://127.0.0.1:{flaky}/orders/42")
+    assert re.findall(r'"decision":"(\w+)"', said) == ["retry", "retry", "return"]
+    said = installed.run(multi, f"http://127.0.0.1:{flaky}/orders/43", 20)
+    assert said == "200 after 3 attempts, success\n" * 20
+
+
+def test_the_example_of_libbelay_curls_page(installed, tmp_path):
+    program, promised = pages.read(ROOT / "man" / "belay_curl.3").displays
+    source = tmp_path / "page.c"
+    source.write_text(program)
+    assert installed.run(installed.compile(source, "shared", package="belay-curl")) == promised
+
+
 LIMITS_HELD = "4000 operations, never more than 3 calls at once, retries within the budget\n"
 
 
@@ -161,7 +184,9 @@ int main()
 }
 """
     )
-    program = installed.compile(source, kind, "-std=c++17", "-pedantic", compiler="c++")
+    program = installed.compile(
+        source, kind, "-std=c++17", "-pedantic", compiler="c++", package="belay-curl"
+    )
     assert installed.run(program) == f"1 return 204 {installed.flags('--modversion', 'belay')[0]}\n"
 
 
