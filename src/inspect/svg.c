@@ -93,7 +93,7 @@ char *svg_decision_class(char out[SVG_CLASS_BYTES], unsigned decision)
 void svg_bars(struct svg *svg, const char *title, const struct svg_bar *bars, size_t count,
               double mark)
 {
-    const double left = 118, right = 262;
+    const double left = 130, right = 266;
     double most = mark;
     for (size_t i = 0; i < count; i++) most = bars[i].length > most ? bars[i].length : most;
     begin(svg, ROW * (double)count + 4, title,
@@ -317,12 +317,17 @@ static void write_moment(struct svg *svg, const struct inspect_moment *m,
     rectangle(svg, x, row->y + 17, width > 2 ? width : 2, 14, good ? "d-return" : "failed");
 }
 
+bool svg_shows_deadline(const struct inspect_timeline *t)
+{
+    return t->deadline_ms >= 0 && t->deadline_ms / 4 <= (t->end_ms > 0 ? t->end_ms : 1);
+}
+
 void svg_timeline(struct svg *svg, const struct inspect_timeline *t)
 {
     const size_t shown = t->count < 40 ? t->count : 40;
     const double row = 42, height = row * (double)shown + 22;
     int64_t scale_ms = t->end_ms > 0 ? t->end_ms : 1;
-    bool deadline = t->deadline_ms >= 0 && t->deadline_ms / 4 <= scale_ms;
+    bool deadline = svg_shows_deadline(t);
     if (deadline && t->deadline_ms > scale_ms) scale_ms = t->deadline_ms;
     struct moment_row at = {0, (WIDTH - 4) / (double)scale_ms};
     char label[SAY_BYTES];

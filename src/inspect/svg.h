@@ -34,6 +34,8 @@ void svg_latency(struct svg *svg, const struct inspect_target *target);
 /* Decisions over time, stacked; and how many attempts ran at once. */
 void svg_decisions(struct svg *svg, const struct inspect_series *series);
 void svg_concurrency(struct svg *svg, const struct inspect_series *series);
+/* Whether the deadline is near enough to be on the drawing; it is a dashed line there. */
+bool svg_shows_deadline(const struct inspect_timeline *timeline);
 /* The attempts and waits of one operation. */
 void svg_timeline(struct svg *svg, const struct inspect_timeline *timeline);
 

@@ -285,7 +285,7 @@ static void write_series(struct page *page, const struct inspect_target *target)
     const struct inspect_series *series = &target->series;
     bool used[BELAY_DECISION_COUNT] = {false};
     char text[SAY_BYTES], note[2 * SAY_BYTES];
-    if (series->width_ms <= 0 || series->count == 0) return;
+    if (series->width_ms <= 0 || series->count < 2) return;
     for (size_t i = 0; i < series->count; i++) {
         for (unsigned d = 0; d < BELAY_DECISION_COUNT; d++) used[d] |= series->decisions[i][d] > 0;
     }
@@ -477,7 +477,8 @@ static void write_timeline(struct page *page, const struct inspect_timeline *t)
     }
     put(page, "</p>\n");
     if (t->deadline_ms >= 0)
-        (void)snprintf(note, sizeof note, "deadline (dashed) %s", say_ms(text, t->deadline_ms));
+        (void)snprintf(note, sizeof note, "deadline %s, %s", say_ms(text, t->deadline_ms),
+                       svg_shows_deadline(t) ? "the dashed line" : "beyond the drawing");
     begin_figure(page, "Attempts and waits", note[0] ? note : NULL);
     svg_timeline(&page->svg, t);
     put(page, "</figure></section>\n");

@@ -1,4 +1,4 @@
-"""belay-inspect(1) is in step with the code: its options, its kinds of anomalies, its JSON fields."""
+"""belay-inspect(1) is in step with the code: options, kinds of anomalies, JSON fields."""
 
 import json
 import os

@@ -59,7 +59,8 @@ class Browser:
                      style.backgroundColor, style.color].join(';');
             }})</script>""")
         tree, _ = self.tree(frame, max(width, 500), dark=dark)
-        inner, scroll, outside, paper, ink = re.search(r'data-measured="([^"]*)"', tree)[1].split(";")
+        measured = re.search(r'data-measured="([^"]*)"', tree)[1]
+        inner, scroll, outside, paper, ink = measured.split(";")
         return {
             "window": int(inner),
             "content": int(scroll),

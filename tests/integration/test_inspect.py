@@ -1,4 +1,4 @@
-"""`belay inspect` as a process: on the daemon's own events, on bad ones, as pages, and following."""
+"""`belay inspect` as a process: on the daemon's own events, on bad ones, as pages, following."""
 
 import gzip
 import json
