@@ -23,8 +23,8 @@ static bool bad(const char *format, ...)
 /* One call, made by libcurl, has no use for these. */
 static bool is_useless(struct belay_slice name)
 {
-    static const char *const NAMES[] = {"replay_buffer", "held_answer",    "retry_when_owned",
-                                        "keep_alive",    "bulkhead.queue", "quota.queue"};
+    static const char *const NAMES[] = {"replay_buffer", "held_answer", "retry_when_owned",
+                                        "keep_alive", "bulkhead.queue"};
     for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
         if (belay_slice_equal(name, belay_slice_z(NAMES[i]))) return true;
     }
