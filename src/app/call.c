@@ -98,6 +98,7 @@ static bool put(struct call *call, const char *bytes, size_t count)
     while (count > 0) {
         ssize_t wrote = write(call->output, bytes, count);
         if (wrote < 0 && errno == EINTR && !stop_signal) continue;
+        if (wrote < 0 && errno == EINTR) return false; /* cancelled while nobody read on */
         if (wrote <= 0) {
             call->output_error = wrote < 0 ? errno : EIO;
             return false;

@@ -402,6 +402,7 @@ static bool read_request(struct call_options *options, const struct words *words
          is_write = words->effect && strcmp(words->effect, "write") == 0;
     if (words->effect && !is_read && !is_write) return bad("--effect", "is read or write");
     options->write = is_write;
+    if (options->output && strcmp(options->output, "-") == 0) options->output = NULL;
     if (options->operation_id && !belay_event_id_valid(belay_slice_z(options->operation_id)))
         return bad("--operation-id", "is 1 to 128 letters, digits and - _ . : + = ~");
     if (options->route && options->route[0] != '/') return bad("--route", "begins with /");

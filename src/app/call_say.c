@@ -101,16 +101,25 @@ static void add_reason(char *line, enum call_exit code, const char *target,
     add_attempts(line, result);
 }
 
+/* What a gate knows, or what the last answer asked for. */
+static void add_hint(char *line, const struct belay_curl_result *result)
+{
+    bool asked = !result->refused && result->outcome.has_retry_after;
+    struct belay_span hint = asked              ? belay_span_ms(result->outcome.retry_after_ms)
+                             : result->has_hint ? result->retry_hint
+                                                : belay_span_ns(0);
+    if (hint.ns <= 0) return;
+    add(line, "; try again in ");
+    add_seconds(line, hint);
+}
+
 void call_say_failure(enum call_exit code, const char *target,
                       const struct belay_curl_result *result, char line[CALL_LINE_BYTES_MAX])
 {
     line[0] = '\0';
     add(line, "%s: ", call_exit_word(code));
     add_reason(line, code, target, result);
-    if (result->has_hint && result->retry_hint.ns > 0) {
-        add(line, "; try again in ");
-        add_seconds(line, result->retry_hint);
-    }
+    add_hint(line, result);
     bool unknown = result->ending.effect == BELAY_EFFECT_UNKNOWN && code != CALL_CHECK_STATE;
     if (unknown) add(line, "; the outcome is unknown: it may have been carried out");
 }

@@ -1,5 +1,6 @@
 """`belay call` against real servers: what it writes, how it ends, and what its runs share."""
 
+import fcntl
 import json
 import os
 import pty
@@ -9,6 +10,8 @@ import socket
 import ssl
 import stat
 import subprocess
+import sys
+import termios
 import time
 from pathlib import Path
 
@@ -98,6 +101,7 @@ def test_ten_megabytes_come_byte_for_byte(closing, tmp_path):
     closing.append(start_nginx(tmp_path / "nginx", port, f"root {tmp_path};"))
     url = f"http://127.0.0.1:{port}/large"
     assert call(url).out == content
+    assert call(url, "-o", "-").out == content
     done = call(url, "-o", tmp_path / "copy")
     assert done.out == b"" and (tmp_path / "copy").read_bytes() == content
     head = call("-i", url).out
@@ -270,6 +274,19 @@ def test_a_signal_cancels(flaky, tmp_path, number):
     assert child.returncode == 130 and out == b"" and b"cancelled" in err
     attempts, operations = records(events)
     assert attempts[0]["errorClass"] == "cancelled" and len(operations) == 1
+
+
+def test_a_call_whose_reader_stalls_can_be_cancelled(flaky):
+    reader, writer = os.pipe()
+    child = subprocess.Popen([BELAY, "call", f"{flaky}/bytes/10000000"], stdout=writer)
+    os.close(writer)
+    assert os.read(reader, 1)
+    full = fcntl.fcntl(reader, fcntl.F_GETPIPE_SZ) - 8192
+    waiting = lambda: int.from_bytes(fcntl.ioctl(reader, termios.FIONREAD, bytes(4)), sys.byteorder)
+    until(lambda: waiting() > full, what="a full pipe")
+    child.send_signal(signal.SIGINT)
+    assert child.wait(20) == 130
+    os.close(reader)
 
 
 def test_a_waiting_call_can_be_cancelled(flaky, tmp_path):

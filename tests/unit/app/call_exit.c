@@ -93,6 +93,11 @@ static void test_a_failure_is_one_line(void **state)
         decided(BELAY_DECISION_MAX_ATTEMPTS, BELAY_REASON_NO_ATTEMPTS);
     says(CALL_MAX_ATTEMPTS, &result,
          "max_attempts: a:80: 2 attempts in 620 ms, the last one saw 503");
+    result.outcome.has_retry_after = true;
+    result.outcome.retry_after_ms = 30000;
+    says(
+        CALL_DEADLINE_EXCEEDED, &result,
+        "deadline_exceeded: a:80: 2 attempts in 620 ms, the last one saw 503; try again in 30.0 s");
     result.ending.effect = BELAY_EFFECT_UNKNOWN;
     result.ending.attempts = 1;
     result.outcome =
