@@ -1,6 +1,7 @@
 """Every function of the library has its manual page, the page says what the header says, and its
 example compiles, runs and prints what the page promises."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -48,6 +49,26 @@ def test_the_example_of_a_page_prints_what_it_promises(library, tmp_path, path):
     assert compiled.returncode == 0, compiled.stdout
     done = subprocess.run([tmp_path / "example"], stdout=subprocess.PIPE, text=True, timeout=20)
     assert (done.returncode, done.stdout) == (0, promised)
+
+
+def code_of(page):
+    """The lines of C that a page of Markdown shows."""
+    blocks = re.findall(r"^```c\n(.*?)^```$", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
+    return [line.strip() for block in blocks for line in block.splitlines() if line.strip()]
+
+
+def test_the_readme_shows_lines_of_an_example():
+    example = (ROOT / "examples" / "blocking.c").read_text().splitlines()
+    shown = [line for line in code_of("README.md") if line != "..."]
+    assert shown and set(shown) - {line.strip() for line in example} == set()
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/library.md"])
+def test_every_name_of_the_library_in_a_page_exists(page):
+    headers = " ".join(path.read_text() for path in (ROOT / "include" / "belay").glob("*.h"))
+    known = set(re.findall(r"\b(?:belay|BELAY)_\w+", headers)) | {path.stem for path in FILES}
+    named = set(re.findall(r"\b(?:belay|BELAY)_[A-Za-z0-9]\w*", (ROOT / page).read_text()))
+    assert named - known == set()
 
 
 PAGE = """.Sh NAME
