@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Measures `belay inspect` beside jq and DuckDB on events made on the fly; writes RESULTS-inspect.md.
+"""Measures `belay inspect` beside jq and DuckDB, and writes bench/RESULTS-inspect.md.
 
-All of `belay inspect --json` (find records, group them by operation, judge, sum up) is timed against
-the others counting the same file by decision. Each runs alone on one core; its time is that of the
-processor (user and system), so that other load does not count; the median of several rounds.
+All of `belay inspect --json` (find records, group them by operation, judge, sum up) is timed
+against the others counting the same file by decision. Each runs alone on one core; its time is that
+of the processor (user and system), so that other load does not count; the median of several rounds.
 """
 
 import argparse
@@ -143,13 +143,16 @@ def page(results, size_bytes, lines, rounds):
             "|---|---|---|---|",
             *rows,
             "",
-            f"Goal: all of inspect at least {GOAL} times as fast as jq counting: {times:.1f}, {verdict}.",
+            f"Goal: all of inspect at least {GOAL} times as fast as jq counting: {times:.1f}, "
+            f"{verdict}.",
             "",
-            f"- {size_bytes / 1e9:.2f} GB, {lines} lines of events by the real engine and encoder, made",
-            "  on the fly and deleted; all of the file for each.",
-            "- belay finds the records, groups them by operation, looks for anomalies and credentials, and",
-            "  sums up; the others parse each line and count by `decision`. The counts were compared.",
-            f"- One core each; the processor's time, user and system; medians of {rounds} alternating runs.",
+            f"- {size_bytes / 1e9:.2f} GB, {lines} lines of events by the real engine and encoder,",
+            "  made on the fly and deleted; all of the file for each.",
+            "- belay finds the records, groups them by operation, looks for anomalies and",
+            "  credentials, and sums up; the others parse each line and count by `decision`.",
+            "  The counts were compared.",
+            "- One core each; the processor's time, user and system;",
+            f"  {'one run' if rounds == 1 else f'medians of {rounds} alternating runs'}.",
             "",
         ]
     )
