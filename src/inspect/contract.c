@@ -8,9 +8,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define AWAITED_MAX                                                                                \
-    65536 /* operations whose last attempt, or record, was seen without the other                  \
-           */
+/* Places for operations of which one half of the end was seen; half of them are used. */
+#define AWAITED_MAX 65536
 #define HASH_SEED UINT64_C(0x62656c6179)
 #define FIELD_RULES (INSPECT_LACK_REPEATED + 1)
 
