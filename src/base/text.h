@@ -2,25 +2,12 @@
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
+#include "base/ascii.h"
+
 #include <belay/slice.h>
 #include <stdint.h>
 
 #define TEXT(literal) belay_slice(literal, sizeof(literal) - 1)
-
-static inline bool char_is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static inline bool char_is_lower(char c)
-{
-    return c >= 'a' && c <= 'z';
-}
-
-static inline bool char_is_upper(char c)
-{
-    return c >= 'A' && c <= 'Z';
-}
 
 static inline bool char_is_letter(char c)
 {

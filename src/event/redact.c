@@ -3,7 +3,7 @@
  * In doubt a segment is replaced: a lost word costs a reader a moment, a leaked one cannot be taken
  * back.
  */
-#include "base/text.h"
+#include "base/ascii.h"
 
 #include <belay/event.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 #ifndef HTTP1_CHARS_H
 #define HTTP1_CHARS_H
 
+#include "base/text.h"
 #include "http1/digits.h"
 
 enum {

@@ -2,7 +2,10 @@
 #ifndef HTTP1_DIGITS_H
 #define HTTP1_DIGITS_H
 
-#include "base/text.h"
+#include "base/ascii.h"
+
+#include <belay/slice.h>
+#include <stdint.h>
 
 /* One digit or more and nothing else; saturates at `max`, and then *over is set. */
 static inline bool digits_read(struct belay_slice text, uint64_t max, uint64_t *out, bool *over)
