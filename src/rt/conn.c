@@ -1,7 +1,7 @@
 /* conn.c: one TCP connection over uv_poll: connect, read, write, interest, close. */
-#include "rt/rt_uv.h"
-
 #include "base/check.h"
+#include "rt/errors.h"
+#include "rt/rt_uv.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -34,29 +34,7 @@ struct rt_conn {
 
 static void on_poll(uv_poll_t *poll, int status, int events);
 
-/* ---- errors and addresses ---- */
-
-/* Of a connection that stood. */
-static enum belay_error_class io_error(int error)
-{
-    if (error == ETIMEDOUT) return BELAY_ERROR_TIMEOUT;
-    return error == ECONNRESET || error == EPIPE ? BELAY_ERROR_RESET : BELAY_ERROR_CLOSED;
-}
-
-static bool is_shortage(int error)
-{
-    return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM ||
-           error == EADDRNOTAVAIL || error == EAGAIN; /* the last two: no port of ours is free */
-}
-
-/* Of one that never stood; unreachable is told as refused: nobody there takes it. Our own shortage
- * says nothing about the peer. */
-static enum belay_error_class connect_error(int error)
-{
-    if (is_shortage(error)) return BELAY_ERROR_CANCELLED;
-    if (error == ETIMEDOUT) return BELAY_ERROR_TIMEOUT;
-    return error == ECONNRESET ? BELAY_ERROR_RESET : BELAY_ERROR_REFUSED;
-}
+/* ---- addresses ---- */
 
 socklen_t addr_to_sockaddr(const struct rt_addr *addr, struct sockaddr_storage *out)
 {
@@ -97,7 +75,7 @@ void addr_from_sockaddr(const struct sockaddr_storage *in, struct rt_addr *out)
 static struct rt_conn *conn_create(struct rt *rt, int fd, const struct rt_addr *peer)
 {
     struct rt_conn *conn = calloc(1, sizeof(*conn));
-    if (!conn || uv_poll_init(&rt->loop, &conn->poll, fd) != 0) {
+    if (!conn || !polled_init(rt, &conn->poll, fd)) {
         free(conn);
         close(fd);
         return NULL;
@@ -143,7 +121,7 @@ struct rt_conn *rt_connect(struct rt *rt, const struct rt_addr *addr,
     int reason = fd >= 0 ? ENOMEM : errno;
     struct rt_conn *conn = fd >= 0 ? conn_create(rt, fd, addr) : NULL;
     if (!conn) {
-        *error = connect_error(reason);
+        *error = errors_of_connect(reason);
         return NULL;
     }
     rt_conn_own(conn, events, owner);
@@ -191,7 +169,7 @@ void conn_fail_pending(struct rt *rt)
     while (!list_empty(&rt->failing)) {
         struct rt_conn *conn = CONTAINER_OF(rt->failing.next, struct rt_conn, node);
         list_remove(&conn->node);
-        conn->events->failed(conn->owner, connect_error(conn->connect_errno));
+        conn->events->failed(conn->owner, errors_of_connect(conn->connect_errno));
     }
 }
 
@@ -214,7 +192,7 @@ static void connect_finished(struct rt_conn *conn)
     (void)getsockopt(conn->fd, SOL_SOCKET, SO_ERROR, &error, &length);
     if (error == 0 && met_itself(conn)) error = ECONNREFUSED;
     if (error != 0) {
-        conn->events->failed(conn->owner, connect_error(error));
+        conn->events->failed(conn->owner, errors_of_connect(error));
         return;
     }
     conn->connecting = false;
@@ -276,7 +254,7 @@ struct rt_io rt_conn_read(struct rt_conn *conn, char *buffer, size_t capacity)
     if (count < 0 && errno == EAGAIN) return (struct rt_io){.kind = RT_IO_AGAIN};
     conn->ended = true;
     if (count == 0) return (struct rt_io){.kind = RT_IO_END};
-    return (struct rt_io){.kind = RT_IO_ERROR, .error = io_error(errno)};
+    return (struct rt_io){.kind = RT_IO_ERROR, .error = errors_of_io(errno)};
 }
 
 struct rt_io rt_conn_write(struct rt_conn *conn, const struct belay_slice *pieces, size_t count)
@@ -296,8 +274,9 @@ struct rt_io rt_conn_write(struct rt_conn *conn, const struct belay_slice *piece
         conn->written += (uint64_t)sent;
         return (struct rt_io){.kind = RT_IO_OK, .count = (size_t)sent};
     }
-    if (errno == EAGAIN || errno == ENOBUFS) return (struct rt_io){.kind = RT_IO_AGAIN};
-    return (struct rt_io){.kind = RT_IO_ERROR, .error = io_error(errno)};
+    if (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM)
+        return (struct rt_io){.kind = RT_IO_AGAIN};
+    return (struct rt_io){.kind = RT_IO_ERROR, .error = errors_of_io(errno)};
 }
 
 uint64_t rt_conn_written(const struct rt_conn *conn)

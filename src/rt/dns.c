@@ -1,11 +1,14 @@
 /* dns.c: names to addresses through c-ares, its sockets in uv_poll and its clock on our timers. */
+#include "base/check.h"
+#include "rt/errors.h"
 #include "rt/rt_uv.h"
 
-#include "base/check.h"
-
 #include <ares.h>
+#include <errno.h>
 #include <netdb.h>
+#include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* Of names, in each worker; also those that were cancelled and whose answer has not come. */
 #define LOOKUPS_MAX 256
@@ -36,6 +39,34 @@ struct rt_resolve {
     bool asked, cancelled;
     struct rt_resolved result;
 };
+
+/* ---- c-ares without memory ---- */
+
+/* It often tells its own want of memory as a fault of the name server. So what it allocates is
+ * watched: from a failure on, until no look-up of this thread is under way, those that fail are not
+ * blamed on anybody else. */
+static _Thread_local bool starved;
+
+static void *noted(void *bytes)
+{
+    if (!bytes) starved = true;
+    return bytes;
+}
+
+static void *noting_malloc(size_t size)
+{
+    return noted(malloc(size));
+}
+
+static void *noting_realloc(void *old, size_t size)
+{
+    return size == 0 ? realloc(old, size) : noted(realloc(old, size));
+}
+
+static void use_allocator(void)
+{
+    (void)ares_library_init_mem(ARES_LIB_INIT_ALL, noting_malloc, free, noting_realloc);
+}
 
 /* ---- c-ares in the loop ---- */
 
@@ -84,38 +115,42 @@ static struct dns_socket *socket_find(struct dns *dns, ares_socket_t fd)
     return NULL;
 }
 
-/* Without memory the socket goes unwatched and its query ends by its timeout. */
-static struct dns_socket *socket_add(struct dns *dns, ares_socket_t fd)
+/* Called before c-ares uses it; -1: c-ares closes it, and asks nobody with it. A socket that nobody
+ * polls would end its query with a timeout, which is not the name server's. */
+static int on_socket_made(ares_socket_t fd, int type, void *data)
 {
+    struct dns *dns = data;
     struct dns_socket *socket = calloc(1, sizeof(*socket));
-    if (!socket || uv_poll_init(&dns->rt->loop, &socket->poll, fd) != 0) {
+    (void)type;
+    if (!socket || !polled_init(dns->rt, &socket->poll, fd)) {
+        starved = true;
         free(socket);
-        return NULL;
+        return -1;
     }
     socket->dns = dns;
     socket->fd = fd;
     list_push_back(&dns->sockets, &socket->node);
-    return socket;
+    return 0;
 }
 
 static void on_socket_state(void *data, ares_socket_t fd, int readable, int writable)
 {
     struct dns *dns = data;
     struct dns_socket *socket = socket_find(dns, fd);
+    if (!socket) return;
     if (!readable && !writable) { /* c-ares closes it right after */
-        if (!socket) return;
         list_remove(&socket->node);
         uv_close((uv_handle_t *)&socket->poll, on_socket_closed);
         return;
     }
-    if (!socket) socket = socket_add(dns, fd);
-    if (!socket) return;
     int events = (readable ? UV_READABLE : 0) | (writable ? UV_WRITABLE : 0);
     (void)uv_poll_start(&socket->poll, events, on_socket);
 }
 
 static struct dns *dns_create(struct rt *rt)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, use_allocator);
     struct dns *dns = calloc(1, sizeof(*dns));
     if (!dns) return NULL;
     struct ares_options options = {
@@ -132,6 +167,7 @@ static struct dns *dns_create(struct rt *rt)
         free(dns);
         return NULL;
     }
+    ares_set_socket_callback(dns->channel, on_socket_made, dns);
     return dns;
 }
 
@@ -179,6 +215,28 @@ static void take_family(struct rt_resolved *result, const struct ares_addrinfo *
     }
 }
 
+/* c-ares does not say why it could ask nobody. */
+static bool lacks_descriptors(void)
+{
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) return errors_is_shortage(errno);
+    close(fd);
+    return false;
+}
+
+static enum belay_error_class error_of(int status)
+{
+    if (starved) return BELAY_ERROR_CANCELLED;
+    switch (status) {
+    case ARES_ENOMEM: return BELAY_ERROR_CANCELLED;
+    case ARES_ETIMEOUT: return BELAY_ERROR_TIMEOUT;
+    case ARES_ECONNREFUSED: /* none of the servers could be asked; */
+    case ARES_EFILE:        /* nor the file of hosts be read */
+        return lacks_descriptors() ? BELAY_ERROR_CANCELLED : BELAY_ERROR_DNS;
+    default: return BELAY_ERROR_DNS;
+    }
+}
+
 static void on_answer(void *arg, int status, int timeouts, struct ares_addrinfo *info)
 {
     (void)timeouts;
@@ -193,9 +251,10 @@ static void on_answer(void *arg, int status, int timeouts, struct ares_addrinfo 
     }
     if (info) ares_freeaddrinfo(info);
     if (result->count == 0) {
-        result->error = status == ARES_ETIMEOUT ? BELAY_ERROR_TIMEOUT : BELAY_ERROR_DNS;
+        result->error = error_of(status);
         result->ttl.ns = 0;
     }
+    if (resolve->rt->dns->under_way == 0) starved = false;
     if (resolve->cancelled) {
         free(resolve);
         return;
@@ -203,14 +262,16 @@ static void on_answer(void *arg, int status, int timeouts, struct ares_addrinfo 
     answer_soon(resolve);
 }
 
-static bool ask(struct rt_resolve *resolve, struct belay_slice host)
+/* NONE: the answer will come. */
+static enum belay_error_class ask(struct rt_resolve *resolve, struct belay_slice host)
 {
     struct rt *rt = resolve->rt;
     char name[256];
     if (host.length == 0 || host.length >= sizeof(name) || memchr(host.data, '\0', host.length))
-        return false;
+        return BELAY_ERROR_DNS;
     if (!rt->dns) rt->dns = dns_create(rt);
-    if (!rt->dns || rt->dns->under_way >= LOOKUPS_MAX) return false;
+    if (!rt->dns) return BELAY_ERROR_CANCELLED;
+    if (rt->dns->under_way >= LOOKUPS_MAX) return BELAY_ERROR_DNS;
     memcpy(name, host.data, host.length);
     name[host.length] = '\0';
     struct ares_addrinfo_hints hints = {
@@ -219,7 +280,7 @@ static bool ask(struct rt_resolve *resolve, struct belay_slice host)
     rt->dns->under_way++;
     ares_getaddrinfo(rt->dns->channel, name, NULL, &hints, on_answer, resolve);
     rearm(rt->dns);
-    return true;
+    return BELAY_ERROR_NONE;
 }
 
 struct rt_resolve *rt_resolve(struct rt *rt, struct belay_slice host, uint16_t port,
@@ -238,8 +299,11 @@ struct rt_resolve *rt_resolve(struct rt *rt, struct belay_slice host, uint16_t p
         result->count = 1;
         result->ttl.ns = INT64_MAX;
         answer_soon(resolve);
-    } else if (!ask(resolve, host)) {
-        result->error = BELAY_ERROR_DNS;
+        return resolve;
+    }
+    enum belay_error_class error = ask(resolve, host);
+    if (error != BELAY_ERROR_NONE) {
+        result->error = error;
         answer_soon(resolve);
     }
     return resolve;

@@ -1,7 +1,7 @@
 /* listener.c: listening sockets that the workers of a process share, and how one is drained. */
-#include "rt/rt_uv.h"
-
 #include "base/check.h"
+#include "rt/errors.h"
+#include "rt/rt_uv.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +15,8 @@
 #define ACCEPTS_PER_TURN_MAX 4
 /* Out of descriptors or memory: the queue stays readable, so polling on would spin. */
 #define REST_FOR belay_span_ms(100)
+/* No more can wait in the kernel's queue. */
+#define QUEUE_MAX (SOMAXCONN + 1)
 /* While draining: handshakes whose SYN had been taken before get this long to finish. */
 #define HANDSHAKE_FOR belay_span_ms(100)
 
@@ -158,12 +160,12 @@ struct rt_listener *rt_listen(struct rt *rt, const struct rt_addr *addr,
         return NULL;
     }
     listener->fd = fcntl(shared->fd, F_DUPFD_CLOEXEC, 0);
-    int status = listener->fd < 0 ? -errno : uv_poll_init(&rt->loop, &listener->poll, listener->fd);
-    if (status != 0) {
+    reason = listener->fd < 0 ? errno : ENOMEM;
+    if (listener->fd < 0 || !polled_init(rt, &listener->poll, listener->fd)) {
         if (listener->fd >= 0) close(listener->fd);
         socket_leave(shared);
         free(listener);
-        *error = strerrordesc_np(-status);
+        *error = strerrordesc_np(reason);
         return NULL;
     }
     listener->rt = rt;
@@ -185,25 +187,7 @@ uint64_t rt_listener_exhausted(const struct rt_listener *listener)
     return listener->exhausted;
 }
 
-enum taken { TAKEN_ONE, TAKEN_NONE, TAKEN_EXHAUSTED };
-
-/* What accept(2) passes on of a connection that failed while it waited. Any other error may come
- * again at once, so the listener rests. */
-static bool died_in_queue(int error)
-{
-    switch (error) {
-    case ECONNABORTED:
-    case EINTR:
-    case EPROTO:
-    case ENETDOWN:
-    case ENETUNREACH:
-    case ENOPROTOOPT:
-    case EHOSTDOWN:
-    case EHOSTUNREACH:
-    case ENONET: return true;
-    default: return false;
-    }
-}
+enum taken { TAKEN_ONE, TAKEN_DEAD, TAKEN_NONE, TAKEN_EXHAUSTED };
 
 /* Takes one connection from the kernel's queue and hands it over. */
 static enum taken take_one(struct rt_listener *listener)
@@ -214,7 +198,7 @@ static enum taken take_one(struct rt_listener *listener)
         accept4(listener->fd, (struct sockaddr *)&from, &from_length, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) {
         if (errno == EAGAIN) return TAKEN_NONE;
-        return died_in_queue(errno) ? TAKEN_ONE : TAKEN_EXHAUSTED;
+        return errors_died_in_queue(errno) ? TAKEN_DEAD : TAKEN_EXHAUSTED;
     }
     struct rt_addr peer;
     addr_from_sockaddr(&from, &peer);
@@ -222,6 +206,15 @@ static enum taken take_one(struct rt_listener *listener)
     if (!conn) return TAKEN_EXHAUSTED;
     listener->events->accepted(listener->owner, conn);
     return TAKEN_ONE;
+}
+
+/* Up to so many, and until there are no more. */
+static enum taken take_some(struct rt_listener *listener, int count_max)
+{
+    enum taken taken = TAKEN_ONE;
+    for (int i = 0; i < count_max && taken <= TAKEN_DEAD && !listener->closed; i++)
+        taken = take_one(listener);
+    return taken;
 }
 
 static void rest(struct rt_listener *listener)
@@ -236,18 +229,14 @@ static void on_incoming(uv_poll_t *poll, int status, int events)
 {
     (void)status, (void)events;
     struct rt_listener *listener = CONTAINER_OF(poll, struct rt_listener, poll);
-    enum taken taken = TAKEN_ONE;
-    for (int i = 0; i < ACCEPTS_PER_TURN_MAX && taken == TAKEN_ONE && !listener->closed; i++) {
-        taken = take_one(listener);
-    }
+    enum taken taken = take_some(listener, ACCEPTS_PER_TURN_MAX);
     if (taken == TAKEN_EXHAUSTED && !listener->closed) rest(listener);
 }
 
 static void on_handshakes_over(struct rt_timer *timer)
 {
     struct rt_listener *listener = CONTAINER_OF(timer, struct rt_listener, timer);
-    enum taken taken = TAKEN_ONE;
-    while (taken == TAKEN_ONE && !listener->closed) taken = take_one(listener);
+    enum taken taken = take_some(listener, QUEUE_MAX);
     if (listener->closed) return;
     /* What waits is owed an answer: again when descriptors have come back. */
     if (taken == TAKEN_EXHAUSTED) {

@@ -76,8 +76,9 @@ struct rt_conn_events {
 enum rt_io_kind { RT_IO_OK, RT_IO_AGAIN, RT_IO_END, RT_IO_ERROR };
 struct rt_io {
     enum rt_io_kind kind;
-    enum belay_error_class error; /* RT_IO_ERROR: reset, closed, timeout, refused, tls, protocol */
-    size_t count;                 /* RT_IO_OK: bytes moved, > 0 */
+    /* RT_IO_ERROR: reset, closed, timeout, refused, tls, protocol, cancelled (our own shortage) */
+    enum belay_error_class error;
+    size_t count; /* RT_IO_OK: bytes moved, > 0 */
 };
 
 /* Starts a non-blocking connect. NULL: no socket could be made; *error is cancelled when
@@ -129,7 +130,7 @@ void rt_listener_close(struct rt_listener *listener);
 /* ---- names ---- */
 #define RT_RESOLVE_ADDRS_MAX 16
 struct rt_resolved {
-    enum belay_error_class error; /* NONE, dns, timeout */
+    enum belay_error_class error; /* NONE, dns, timeout, cancelled (a shortage of our own) */
     size_t count;
     struct rt_addr addrs[RT_RESOLVE_ADDRS_MAX];
     struct belay_span ttl;

@@ -136,16 +136,22 @@ static void on_posted(uv_async_t *async)
     }
 }
 
+static bool make_loop(struct rt *rt)
+{
+    if (!polled_begin()) return false;
+    bool good = uv_loop_init(&rt->loop) == 0;
+    if (good && uv_async_init(&rt->loop, &rt->posted, on_posted) != 0) {
+        (void)uv_loop_close(&rt->loop);
+        good = false;
+    }
+    polled_begun();
+    return good;
+}
+
 struct rt *rt_create(uint64_t seed)
 {
     struct rt *rt = calloc(1, sizeof(*rt));
-    if (!rt) return NULL;
-    if (uv_loop_init(&rt->loop) != 0) {
-        free(rt);
-        return NULL;
-    }
-    if (uv_async_init(&rt->loop, &rt->posted, on_posted) != 0) {
-        (void)uv_loop_close(&rt->loop);
+    if (!rt || !make_loop(rt)) {
         free(rt);
         return NULL;
     }

@@ -23,6 +23,7 @@ struct rt {
     struct belay_instant now;
     struct belay_wall wall;
     bool now_known, wall_known, wakeup_armed;
+    size_t poll_slots;     /* libuv's table has at least so many */
     uint64_t wakeup_at_ms; /* on libuv's clock, which is ours in whole milliseconds */
     struct rt_hook *hooks, **hooks_end;
     struct rt_hook *hook_following; /* the next to run, while they run */
@@ -36,6 +37,14 @@ struct rt {
     size_t lingering_count, lingering_max;
     struct dns *dns; /* NULL until the first look-up of a name */
 };
+
+/* polled.c */
+/* uv_poll_init; polling the descriptor needs no more memory after that. False: memory lacks, or it
+ * cannot be polled. */
+bool polled_init(struct rt *rt, uv_poll_t *poll, int fd) __attribute__((warn_unused_result));
+/* Around the making of a loop. False: no memory. */
+bool polled_begin(void) __attribute__((warn_unused_result));
+void polled_begun(void);
 
 /* conn.c */
 /* NULL: no memory; fd is closed. */

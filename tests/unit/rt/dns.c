@@ -1,14 +1,8 @@
 /* dns.c: literals, the hosts file, answers with their TTL, names that do not exist, silence and
  * cancelling. */
-#include "world.h"
-
+#include "name_server.h"
 #include "rt/rt_uv.h"
-
-#include <arpa/inet.h>
-#include <poll.h>
-#include <pthread.h>
-#include <sys/socket.h>
-#include <unistd.h>
+#include "world.h"
 
 struct answer {
     struct world *world;
@@ -82,78 +76,7 @@ static void names_that_cannot_be_are_dns_errors(void **state)
     }
 }
 
-/* ---- a name server of our own: known.test has one address, silent.test is never answered ---- */
-
-struct name_server {
-    int fd, stop[2];
-    pthread_t thread;
-    char address[32];
-};
-
-/* Builds the answer in place; 0: say nothing. */
-static size_t name_server_answer(unsigned char *packet, size_t length)
-{
-    static const unsigned char known[] = "\5known\4test";
-    static const unsigned char silent[] = "\6silent\4test";
-    const unsigned char *question = packet + 12;
-    if (memcmp(question, silent, sizeof(silent)) == 0) return 0;
-    packet[2] |= 0x80; /* an answer */
-    packet[3] = 0;
-    packet[10] = packet[11] = 0; /* no additional records */
-    size_t end = 12;
-    while (packet[end] != 0) end += packet[end] + 1U;
-    bool asks_a = packet[end + 2] == 1;
-    end += 5;
-    (void)length;
-    if (memcmp(question, known, sizeof(known)) != 0) {
-        packet[3] = 3; /* no such name */
-        return end;
-    }
-    if (!asks_a) return end;
-    static const unsigned char record[] = {0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 77, 0, 4, 127, 0, 0, 5};
-    packet[7] = 1;
-    memcpy(packet + end, record, sizeof(record));
-    return end + sizeof(record);
-}
-
-static void *name_server_run(void *arg)
-{
-    const struct name_server *server = arg;
-    for (;;) {
-        unsigned char packet[1024];
-        struct sockaddr_in from;
-        struct pollfd either[2] = {{.fd = server->fd, .events = POLLIN},
-                                   {.fd = server->stop[0], .events = POLLIN}};
-        if (poll(either, 2, -1) < 0 || either[1].revents) return NULL;
-        socklen_t from_length = sizeof(from);
-        ssize_t count =
-            recvfrom(server->fd, packet, 512, 0, (struct sockaddr *)&from, &from_length);
-        if (count < 17) continue;
-        size_t length = name_server_answer(packet, (size_t)count);
-        if (length > 0)
-            sendto(server->fd, packet, length, 0, (struct sockaddr *)&from, from_length);
-    }
-}
-
-static void name_server_start(struct name_server *server)
-{
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof(at);
-    server->fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(bind(server->fd, (struct sockaddr *)&at, length), 0);
-    assert_int_equal(getsockname(server->fd, (struct sockaddr *)&at, &length), 0);
-    snprintf(server->address, sizeof(server->address), "127.0.0.1:%u", ntohs(at.sin_port));
-    assert_int_equal(pipe(server->stop), 0);
-    assert_int_equal(pthread_create(&server->thread, NULL, name_server_run, server), 0);
-}
-
-static void name_server_stop(struct name_server *server)
-{
-    close(server->stop[1]);
-    assert_int_equal(pthread_join(server->thread, NULL), 0);
-    close(server->stop[0]);
-    close(server->fd);
-}
+/* ---- with a name server of our own ---- */
 
 static void an_answer_has_its_addresses_and_ttl(void **state)
 {
