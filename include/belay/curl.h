@@ -17,10 +17,10 @@
  * and CURLOPT_QUICK_EXIT is off. CURLOPT_HEADER must be off: a head that is repeated would be
  * written with the bodies.
  *
- * What is known to be `unsent`: the connection was never ready for the request (CURLOPT_PREREQ was
- * not reached), or libcurl's writes accepted no byte of it. libcurl itself would send a request
- * again, whatever its method, when a pooled connection turns out to be dead: that is stopped, and
- * is decided here (semantics 5a).
+ * What is known to be `unsent`: the connection was never ready for the request
+ * (CURLOPT_PREREQFUNCTION was not reached), or libcurl's writes accepted no byte of it. libcurl
+ * itself would send a request again, whatever its method, when a pooled connection turns out to be
+ * dead: that is stopped, and is decided here (semantics 5a).
  *
  * Connections belong to the multi handle, a handle keeps none of its own. With HTTP/1 the
  * connection of an answer that is repeated is closed, for its body is not read. Of a policy

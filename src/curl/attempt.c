@@ -79,7 +79,8 @@ static int on_prereq(void *user, char *remote_ip, char *local_ip, int remote_por
         return CURL_PREREQFUNC_ABORT;
     }
     attempt->begun += !again;
-    attempt->answer_bytes = false;
+    /* A redirect's answer was none of the caller's. */
+    attempt->answer_bytes = attempt->answered = attempt->passed = false;
     attempt->sent_before = sent;
     attempt->reused = info_long(run, CURLINFO_NUM_CONNECTS) == 0;
     if (!run->known) belay__curl_know(run);

@@ -372,10 +372,8 @@ static void cancel(struct run *run)
 {
     struct belay_admission cancelled = {.kind = BELAY_REFUSED,
                                         .terminal = BELAY_TERMINAL_CANCELLED};
-    if (run->state == RUN_CALLING) {
-        cut(run, CURLE_ABORTED_BY_CALLBACK);
-        return;
-    }
+    if (run->state == RUN_CALLING) cut(run, CURLE_ABORTED_BY_CALLBACK);
+    if (run->state != RUN_ASKING) return;
     belay__curl_attempt_stop(run);
     belay_operation_cancel(&run->op, belay_curl_now());
     run->code = CURLE_ABORTED_BY_CALLBACK;

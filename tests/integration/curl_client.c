@@ -1,12 +1,33 @@
 /* curl_client.c: a program that uses libbelay-curl as its options say, and tells as JSON lines what
  * it saw: every event, then one result an operation. Driven by test_curl.py. */
 #include <belay/curl.h>
+#include <dlfcn.h>
 #include <getopt.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SHOWN_BYTES_MAX 256
+#define DEAD_SECONDS 3
+
+typedef int (*look_up)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+
+static bool names_are_dead;
+
+/* In place of the C library's, which libcurl's resolver threads call: the name server is dead. */
+__attribute__((visibility("default"))) int getaddrinfo(const char *name, const char *service,
+                                                       const struct addrinfo *hints,
+                                                       struct addrinfo **found)
+{
+    look_up next;
+    void *symbol = dlsym(RTLD_NEXT, "getaddrinfo");
+    memcpy(&next, &symbol, sizeof next);
+    if (!names_are_dead) return next(name, service, hints, found);
+    sleep(DEAD_SECONDS);
+    return EAI_AGAIN;
+}
 
 struct seen {
     size_t body_bytes, head_lines;
@@ -105,7 +126,16 @@ static void tell(const struct client *client, const char *what, CURLcode code, l
     fflush(stdout);
 }
 
-enum { PLAIN_AFTER = 256, SEEK_BODY, CANCEL_AT, CANCEL_WAITING, OWN_TIMEOUT, FOLLOW, WAIT_JITTER };
+enum {
+    PLAIN_AFTER = 256,
+    SEEK_BODY,
+    CANCEL_AT,
+    CANCEL_WAITING,
+    OWN_TIMEOUT,
+    FOLLOW,
+    WAIT_JITTER,
+    DEAD_NAMES
+};
 
 static const struct option OPTIONS[] = {
     {"method", required_argument, NULL, 'X'},
@@ -134,6 +164,7 @@ static const struct option OPTIONS[] = {
     {"cancel-waiting", no_argument, NULL, CANCEL_WAITING},
     {"plain-after", no_argument, NULL, PLAIN_AFTER},
     {"jitter", no_argument, NULL, WAIT_JITTER},
+    {"dead-names", no_argument, NULL, DEAD_NAMES},
     {"insecure", no_argument, NULL, 'S'},
     {NULL, 0, NULL, 0},
 };
@@ -191,6 +222,7 @@ static void set_option(struct client *client, int option, const char *value)
     case CANCEL_WAITING: client->cancel_waiting = true; break;
     case PLAIN_AFTER: client->plain_after = true; break;
     case WAIT_JITTER: client->policy.backoff.kind = BELAY_BACKOFF_ADDITIVE; break;
+    case DEAD_NAMES: names_are_dead = true; break;
     case 'S':
         curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
         curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);

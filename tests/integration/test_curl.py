@@ -183,6 +183,13 @@ def test_a_name_that_does_not_exist():
     assert call.result["code"] == COULDNT_RESOLVE
 
 
+def test_a_dead_name_server_makes_nothing_late():
+    call = Call(0, "--dead-names", "--deadline", "600", path="http://nobody.test/")
+    assert [a["errorClass"] for a in call.attempts] == ["timeout", "timeout"]
+    assert all(a["phase"] == "dns" and a["sent"] == "unsent" for a in call.attempts)
+    assert call.operation["elapsedMs"] <= 650 and call.seconds < 2
+
+
 def test_a_connect_that_hangs_has_a_clock_of_its_own(closing):
     """A listener whose queue is full drops what comes next."""
     listener = socket.socket()
@@ -433,6 +440,17 @@ def test_a_refusal_behind_a_redirect_is_repeated_from_the_start(run):
     redirect = answer(302, b"gone", ["Location: /new"])
     call, origin = run(in_order(redirect, BUSY, redirect, FINE), "--follow", "--no-header")
     assert [a["status"] for a in call.attempts] == [503, 200] and call.body == b"fine"
+
+
+def test_an_error_behind_a_redirect(run):
+    """Of a GET nothing was given yet; a POST may have had its effect. (How the connection was lost is
+    not seen where libcurl would have sent it again.)"""
+    redirect = answer(307, b"", ["Location: /new"])
+    call, _ = run(in_order(redirect, cut_off, redirect, FINE), "--follow")
+    assert call.saw() == [("closed", "retry", "backoff"), (200, "return", "success")]
+    call, origin = run(in_order(redirect, cut_off), "--follow", "--post", "x=1", "--kept")
+    assert call.saw() == [("closed", "check_state", "effect_unknown")]
+    assert call.attempts[0]["sent"] == "sent" and origin.calls() == 2
 
 
 def test_failonerror_is_a_status_all_the_same(run):
