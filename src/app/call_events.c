@@ -53,13 +53,17 @@ static void put(struct call_events *events, const char *line, size_t bytes)
 void call_events_attempt(struct call_events *events, const struct belay_attempt_event *event)
 {
     char line[BELAY_EVENT_BYTES_MAX];
-    if (events->file) put(events, line, belay_attempt_event_encode(event, line, sizeof line));
+    if (!events->file) return;
+    size_t bytes = belay_attempt_event_encode(event, line, sizeof line);
+    put(events, line, bytes);
 }
 
 void call_events_operation(struct call_events *events, const struct belay_operation_event *event)
 {
     char line[BELAY_EVENT_BYTES_MAX];
-    if (events->file) put(events, line, belay_operation_event_encode(event, line, sizeof line));
+    if (!events->file) return;
+    size_t bytes = belay_operation_event_encode(event, line, sizeof line);
+    put(events, line, bytes);
 }
 
 void call_events_close(struct call_events *events)
