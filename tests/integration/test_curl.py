@@ -443,8 +443,8 @@ def test_a_refusal_behind_a_redirect_is_repeated_from_the_start(run):
 
 
 def test_an_error_behind_a_redirect(run):
-    """Of a GET nothing was given yet; a POST may have had its effect. (How the connection was lost is
-    not seen where libcurl would have sent it again.)"""
+    """Of a GET nothing was given yet; a POST may have had its effect. (How the connection was lost
+    is not seen where libcurl would have sent it again.)"""
     redirect = answer(307, b"", ["Location: /new"])
     call, _ = run(in_order(redirect, cut_off, redirect, FINE), "--follow")
     assert call.saw() == [("closed", "retry", "backoff"), (200, "return", "success")]
