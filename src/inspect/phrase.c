@@ -38,6 +38,7 @@ static bool call_before(struct belay_slice text, size_t end)
 bool phrase_says_failed(struct belay_slice text)
 {
     static const char *const FAILURES[] = {"failed", "timed out", "Failed", "FAILED", "failure"};
+    if (text.length == 0) return false;
     for (size_t i = 0; i < sizeof FAILURES / sizeof FAILURES[0]; i++) {
         const char *at = text.data, *end = text.data + text.length;
         size_t length = strlen(FAILURES[i]);

@@ -179,6 +179,24 @@ static void many_operations(void **state)
     struct inspect_lack lack = lacking(INSPECT_LACK_OPERATION, NULL);
     assert_int_equal(lack.count, 1);
     assert_int_equal(lack.line, 78);
+    assert_true(lack.required);
+}
+
+/* A log that is still being written. */
+static void an_end_without_its_record(void **state)
+{
+    (void)state;
+    char text[128];
+    for (unsigned i = 0; i < 20; i++) {
+        (void)snprintf(text, sizeof text,
+                       "{\"operationId\":\"%u\",\"attempt\":1,\"decision\":\"stop\"}", i);
+        add(text);
+        (void)snprintf(text, sizeof text,
+                       "{\"event\":\"operation\",\"operationId\":\"%u\",\"attempts\":1}", i);
+        if (i < 19) add(text);
+    }
+    assert_int_equal(lacking(INSPECT_LACK_OPERATION, NULL).count, 1);
+    assert_false(lacking(INSPECT_LACK_OPERATION, NULL).required);
 }
 
 static void lines_that_are_no_events(void **state)
@@ -233,16 +251,10 @@ static void shown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_whole_stream),
-        TEST(nothing),
-        TEST(missing_fields),
-        TEST(advice_alone_is_ok),
-        TEST(wrong_values),
-        TEST(both_and_neither),
-        TEST(operation_records),
-        TEST(many_operations),
-        TEST(lines_that_are_no_events),
-        TEST(shown),
+        TEST(a_whole_stream),           TEST(nothing),         TEST(missing_fields),
+        TEST(advice_alone_is_ok),       TEST(wrong_values),    TEST(both_and_neither),
+        TEST(operation_records),        TEST(many_operations), TEST(an_end_without_its_record),
+        TEST(lines_that_are_no_events), TEST(shown),
     };
     return cmocka_run_group_tests_name("contract", tests, NULL, NULL);
 }
