@@ -106,6 +106,12 @@ static void test_verdict_comes_first(void **state)
     assert_non_null(strstr(html, "id=\"unsafe_retry\""));
 }
 
+static void test_the_page_is_as_it_was(void **state)
+{
+    (void)state;
+    sample_expect("operation.html", sample_html(sample_clean(), sample_timeline()));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -114,6 +120,7 @@ int main(void)
         cmocka_unit_test(test_nothing_is_fetched),
         cmocka_unit_test(test_numbers_stay_numbers),
         cmocka_unit_test(test_verdict_comes_first),
+        cmocka_unit_test(test_the_page_is_as_it_was),
     };
     return cmocka_run_group_tests_name("write_html", tests, NULL, NULL);
 }
