@@ -3,7 +3,8 @@
 
 At the end: what the clients got is what the operation records say, the origin read exactly the
 calls that the attempt events say were sent, one by one, memory has not grown since a fifth of the
-time, and no descriptor is left. The events file is rotated all the while.
+time, no descriptor is left, and `belay inspect` finds no anomaly. The events file is rotated all
+the while.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import os
 import random
 import re
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -97,11 +99,14 @@ class Account:
 class Follower:
     """Reads whole lines of a growing file of JSON."""
 
-    def __init__(self, file, count):
-        self.stream, self.count, self.rest = file.open("rb"), count, b""
+    def __init__(self, file, count, copy=None):
+        self.stream, self.count, self.copy, self.rest = file.open("rb"), count, copy, b""
 
     def read(self):
-        *lines, self.rest = (self.rest + self.stream.read()).split(b"\n")
+        data = self.stream.read()
+        if self.copy:
+            self.copy.write(data)
+        *lines, self.rest = (self.rest + data).split(b"\n")
         for line in lines:
             self.count(json.loads(line))
 
@@ -114,6 +119,18 @@ class Ledger:
         self.operations, self.answers, self.lost = 0, collections.Counter(), 0
         self.account = Account()
         self.calls = Follower(calls_file, self.account.call)
+        self.inspect = subprocess.Popen(
+            [BELAY, "inspect", "--json", "--budget", POLICY["budget"]["ratio"], "-"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+
+    def anomalies(self):
+        """What `belay inspect` finds in all events; nothing can be read after that."""
+        output, _ = self.inspect.communicate(timeout=60)
+        report = json.loads(output)
+        assert report["read"]["records"] >= self.operations, report["read"]
+        return report["anomalies"]
 
     def read(self):
         """Counts what is new in the files that are open."""
@@ -121,7 +138,7 @@ class Ledger:
         if self.events is None:
             if not self.belay.events_file.exists():
                 return
-            self.events = Follower(self.belay.events_file, self._count)
+            self.events = Follower(self.belay.events_file, self._count, self.inspect.stdin)
         self.events.read()
 
     def rotate(self):
@@ -280,6 +297,10 @@ def verdicts(ledger, clients, counts, memory, handles, seconds):
     )
     yield "each status is the one that the origin gave", not account.misread(), str(
         account.misread() or "all"
+    )
+    anomalies = ledger.anomalies()
+    yield "belay inspect finds no anomaly in the events", not anomalies, str(
+        [(a["kind"], a["count"], a["operationIds"][:3]) for a in anomalies] or "none"
     )
     faults = {
         **counts["faults"],
