@@ -35,7 +35,7 @@ BELAY_API void belay_budget_init(struct belay_budget *budget,
 BELAY_API void belay_budget_on_operation(struct belay_budget *budget);
 /* Reserves one token for a retry that was decided. False: the budget is empty, nothing was taken.
  */
-BELAY_API bool belay_budget_take(struct belay_budget *budget);
+BELAY_API bool belay_budget_take(struct belay_budget *budget) BELAY_MUST_USE;
 /* The retry is sent: its token is spent. Only after a take that was true. */
 BELAY_API void belay_budget_on_retry(struct belay_budget *budget);
 /* The retry will never be sent: its token goes back. Only after a take that was true. */

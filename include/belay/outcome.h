@@ -169,9 +169,11 @@ BELAY_API const char *belay_wait_source_name(enum belay_wait_source value);
 /* Each returns true and sets *out for a listed word of `length` bytes; else false, *out untouched.
  */
 BELAY_API bool belay_error_class_parse(const char *word, size_t length,
-                                       enum belay_error_class *out);
-BELAY_API bool belay_phase_parse(const char *word, size_t length, enum belay_phase *out);
-BELAY_API bool belay_sent_parse(const char *word, size_t length, enum belay_sent *out);
+                                       enum belay_error_class *out) BELAY_MUST_USE;
+BELAY_API bool belay_phase_parse(const char *word, size_t length,
+                                 enum belay_phase *out) BELAY_MUST_USE;
+BELAY_API bool belay_sent_parse(const char *word, size_t length,
+                                enum belay_sent *out) BELAY_MUST_USE;
 
 #ifdef __cplusplus
 }

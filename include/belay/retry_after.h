@@ -18,7 +18,7 @@ extern "C" {
  * past date is 0. False for anything else, *ms untouched, and *rule (may be NULL) is a constant
  * sentence that says what was wrong. `now` is the wall clock: a date is measured against it. */
 BELAY_API bool belay_retry_after_parse(struct belay_slice value, struct belay_wall now, int64_t *ms,
-                                       const char **rule);
+                                       const char **rule) BELAY_MUST_USE;
 
 #ifdef __cplusplus
 }

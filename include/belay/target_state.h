@@ -95,7 +95,7 @@ BELAY_API void belay_target_state_encode(const struct belay_target_state *state,
                                          unsigned char out[BELAY_TARGET_STATE_BYTES]);
 /* NULL, or the rule that the bytes break: nothing that decode lets pass can harm a target. */
 BELAY_API const char *belay_target_state_decode(const unsigned char bytes[BELAY_TARGET_STATE_BYTES],
-                                                struct belay_target_state *state);
+                                                struct belay_target_state *state) BELAY_MUST_USE;
 
 #ifdef __cplusplus
 }
