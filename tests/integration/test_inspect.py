@@ -290,6 +290,27 @@ def test_following_tells_each_anomaly_once(closing, tmp_path):
     assert "Read 7 lines" in said and "target orders" in said
 
 
+def test_following_a_file_that_is_emptied(closing, tmp_path):
+    log = write(tmp_path / "events.ndjson", [attempt("one"), *unsafe("first")])
+    follower = Process([BELAY, "inspect", "--follow", log])
+    closing.append(follower)
+    follower.wait_for(r"operation first$")
+    os.truncate(log, 0)
+    with log.open("a") as more:
+        more.write("\n".join(unsafe("second")) + "\n")
+    follower.wait_for(r"operation second$")
+    follower.signal(signal.SIGTERM)
+    assert follower.wait() == 1
+
+
+def test_following_on_a_terminal_redraws_it(bad):
+    command = f"stty rows 12 cols 80; timeout -s INT 2 {BELAY} inspect --follow {bad}"
+    shown = on_a_terminal(command)
+    first, last = shown.split("\033[H", 1)[1].rsplit("\033[H\033[2J", 1)
+    assert "unsafe_retry" in first and first.split("\033[J")[0].count("\n") <= 11
+    assert "anomalies, the gravest first" in last
+
+
 def test_following_a_pipe_ends_with_it(tmp_path):
     child = subprocess.Popen(
         [BELAY, "inspect", "--follow", "--json", "-"],
