@@ -60,7 +60,9 @@ static void *noting_malloc(size_t size)
 
 static void *noting_realloc(void *old, size_t size)
 {
-    return size == 0 ? realloc(old, size) : noted(realloc(old, size));
+    if (size > 0) return noted(realloc(old, size));
+    free(old);
+    return NULL;
 }
 
 static void use_allocator(void)

@@ -34,13 +34,17 @@ static void drop_reserve(void)
 /* libuv's realloc. */
 static void *grow(void *old, size_t size)
 {
+    if (size == 0) {
+        free(old);
+        return NULL;
+    }
     size_t had = malloc_usable_size(old);
-    if (old && size > 0 && size <= had) return old;
-    if (size == 0 || size > reserve.size) return realloc(old, size);
+    if (old && size <= had) return old;
+    if (size > reserve.size) return realloc(old, size);
     void *bytes = reserve.bytes;
     reserve.bytes = NULL;
     reserve.size = 0;
-    if (had > 0) memcpy(bytes, old, had < size ? had : size);
+    if (old) memcpy(bytes, old, had); /* less than size */
     free(old);
     return bytes;
 }

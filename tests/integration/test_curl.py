@@ -274,7 +274,7 @@ def hold_hello(connection):
 @pytest.mark.parametrize("serve, error", [(reset_hello, "reset"), (hold_hello, "timeout")])
 def test_a_handshake_that_is_lost_is_unsent_and_repeated(closing, serve, error):
     closing.append(TlsOrigin(serve))
-    call = Call(0, "--attempts", "2", "--post", "x=1", path=closing[-1].url)
+    call = Call(0, "--insecure", "--attempts", "2", "--post", "x=1", path=closing[-1].url)
     assert [a["errorClass"] for a in call.attempts] == [error, error]
     assert all(a["phase"] == "tls" and a["sent"] == "unsent" for a in call.attempts)
     assert error != "timeout" or all(980 <= a["elapsedMs"] <= 1400 for a in call.attempts)
