@@ -236,7 +236,7 @@ static int judge(const struct inspect_run *run, const struct inspect_report *rep
 {
     if (run->timeline && inspect_timeline_empty(run->timeline)) {
         (void)inspect_fail("no record of operation '%s' in %" PRIu64 " lines",
-                           run->timeline->operation_id, report->lines);
+                           run->timeline->shown_id, report->lines);
         return APP_NEGATIVE;
     }
     if (report->records == 0 && report->lines > 0 && !is_narrowed(&run->selection))

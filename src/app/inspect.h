@@ -34,8 +34,9 @@ struct inspect_style inspect_style_of_output(void);
 /* The report as it stands, with the reader's counts. False: no memory, which was told. */
 bool inspect_report_now(struct inspect_run *run, struct inspect_report *report);
 bool inspect_has_anomalies(const struct inspect_report *report);
+/* All that was written to standard output has arrived. False: it was told why not. */
+bool inspect_output_is_whole(void);
 /* Everything that was asked for, at the end. False: it could not be written, which was told. */
-bool inspect_output_is_whole(void); /* false: it was told why not */
 bool inspect_show(struct inspect_run *run, const struct inspect_report *report);
 
 /* inspect_follow.c: reads on until a signal or the end of a pipe. False: it was told why. */

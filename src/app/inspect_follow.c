@@ -92,7 +92,10 @@ static bool redraw(struct follow *follow, const struct inspect_report *report)
     FILE *memory = open_memstream(&text, &bytes);
     if (!memory) return false;
     inspect_write_text(memory, report, follow->run->timeline, &follow->run->style);
-    if (fclose(memory) != 0) return false;
+    if (fclose(memory) != 0) {
+        free(text);
+        return false;
+    }
     (void)fputs("\033[H", stdout);
     const char *line = text;
     for (size_t row = 1; row < rows && *line; row++) {

@@ -147,8 +147,8 @@ static void write_verdict(const struct inspect_run *run, const struct inspect_re
     if (kinds == 0)
         printf("%s is written: nothing wrong was found.\n", run->html);
     else
-        printf("%s is written: %zu %s of anomalies.\n", run->html, kinds,
-               kinds == 1 ? "kind" : "kinds");
+        printf("%s is written: %zu %s.\n", run->html, kinds,
+               kinds == 1 ? "kind of anomaly" : "kinds of anomalies");
 }
 
 bool inspect_show(struct inspect_run *run, const struct inspect_report *report)

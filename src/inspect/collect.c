@@ -4,6 +4,7 @@
 #include "inspect/hash.h"
 #include "base/check.h"
 #include "inspect/judge.h"
+#include "inspect/suspect.h"
 #include <belay/method.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -33,16 +34,6 @@ struct inspect_collector {
     struct inspect_target *targets;
     struct inspect_report report;
 };
-
-static bool has(const struct inspect_record *record, enum inspect_field field)
-{
-    return record->present & INSPECT_BIT(field);
-}
-
-static bool is_doubtful(const struct inspect_record *record, enum inspect_field field)
-{
-    return (record->secret | record->full_url) & INSPECT_BIT(field);
-}
 
 struct inspect_collector *inspect_collector_create(const struct inspect_limits *limits)
 {
@@ -80,12 +71,12 @@ static int64_t start_of(const struct inspect_record *record)
 {
     int64_t ms = record->time.ns / BELAY_NS_PER_MS;
     if (record->time.ns % BELAY_NS_PER_MS < 0) ms--;
-    return has(record, INSPECT_TIME) ? ms : NO_TIME_MS;
+    return inspect_has(record, INSPECT_TIME) ? ms : NO_TIME_MS;
 }
 
 static uint32_t span_of(const struct inspect_record *record, enum inspect_field field, int64_t ms)
 {
-    if (!has(record, field)) return ENTRY_NONE;
+    if (!inspect_has(record, field)) return ENTRY_NONE;
     return ms < ENTRY_NONE - 1 ? (uint32_t)ms : ENTRY_NONE - 1;
 }
 
@@ -97,9 +88,9 @@ static uint32_t id_hash(const struct inspect_collector *collector, struct belay_
 /* Nothing of the request can have reached its recipient. */
 static bool is_unsent(const struct inspect_record *record)
 {
-    if (has(record, INSPECT_SENT)) return record->sent == BELAY_UNSENT;
+    if (inspect_has(record, INSPECT_SENT)) return record->sent == BELAY_UNSENT;
     if (record->error == BELAY_ERROR_DNS || record->error == BELAY_ERROR_REFUSED) return true;
-    return has(record, INSPECT_PHASE) &&
+    return inspect_has(record, INSPECT_PHASE) &&
            (record->phase == BELAY_PHASE_DNS || record->phase == BELAY_PHASE_CONNECT ||
             record->phase == BELAY_PHASE_TLS);
 }
@@ -109,18 +100,20 @@ static void fill_attempt(const struct inspect_record *record, struct entry *entr
     entry->number = (uint16_t)(record->attempt < UINT16_MAX ? record->attempt : UINT16_MAX);
     entry->status = (uint16_t)record->status;
     entry->error = (uint8_t)record->error;
-    if (has(record, INSPECT_DECISION)) entry->decision = (uint8_t)record->decision;
-    if (has(record, INSPECT_REASON)) entry->reason = (uint8_t)record->reason;
+    if (inspect_has(record, INSPECT_DECISION)) entry->decision = (uint8_t)record->decision;
+    if (inspect_has(record, INSPECT_REASON)) entry->reason = (uint8_t)record->reason;
     if (is_unsent(record)) entry->flags |= ENTRY_UNSENT;
 }
 
-static bool is_decision(struct belay_slice word)
+/* The decision that ends an operation in this word, or ENTRY_NO_WORD. */
+static uint8_t last_decision(struct belay_slice word)
 {
     for (unsigned d = 0; d < BELAY_DECISION_COUNT; d++) {
         const char *name = belay_decision_name((enum belay_decision)d);
-        if (belay_slice_equal(belay_slice_z(name), word)) return d != BELAY_DECISION_RETRY;
+        if (d != BELAY_DECISION_RETRY && belay_slice_equal(belay_slice_z(name), word))
+            return (uint8_t)d;
     }
-    return false;
+    return ENTRY_NO_WORD;
 }
 
 static void fill_ending(const struct inspect_record *record, struct entry *entry)
@@ -134,11 +127,12 @@ static void fill_ending(const struct inspect_record *record, struct entry *entry
         entry->terminal = (uint8_t)t;
         entry->flags |= ENTRY_FINAL;
     }
-    if (is_decision(record->result_word)) entry->flags |= ENTRY_FINAL;
-    if (has(record, INSPECT_EFFECT) && record->effect == BELAY_EFFECT_UNKNOWN) {
+    entry->decision = last_decision(record->result_word);
+    if (entry->decision != ENTRY_NO_WORD) entry->flags |= ENTRY_FINAL;
+    if (inspect_has(record, INSPECT_EFFECT) && record->effect == BELAY_EFFECT_UNKNOWN) {
         entry->flags |= ENTRY_UNKNOWN;
     }
-    if (has(record, INSPECT_FALLBACK)) entry->flags |= ENTRY_FALLBACK;
+    if (inspect_has(record, INSPECT_FALLBACK)) entry->flags |= ENTRY_FALLBACK;
 }
 
 static uint32_t print_of(const struct inspect_collector *collector,
@@ -163,7 +157,7 @@ static uint32_t print_of(const struct inspect_collector *collector,
 static uint16_t target_of(struct inspect_collector *collector, const struct inspect_record *record)
 {
     struct belay_slice name = record->target;
-    if (is_doubtful(record, INSPECT_TARGET)) name = belay_slice_z("(not shown)");
+    if (inspect_is_doubtful(record, INSPECT_TARGET)) name = belay_slice_z(INSPECT_NOT_SHOWN);
     uint16_t target = tally_target(&collector->tally, hash_bytes(collector->seed, name), name);
     collector->counts.targets_left_out += target == ENTRY_NO_TARGET;
     return target;
@@ -184,7 +178,8 @@ static void fill_entry(struct inspect_collector *collector, const struct inspect
         .decision = ENTRY_NO_WORD,
         .reason = ENTRY_NO_WORD,
     };
-    if (has(record, INSPECT_METHOD) && !belay_method_is_safe(belay_method_parse(record->method))) {
+    if (inspect_has(record, INSPECT_METHOD) &&
+        !belay_method_is_safe(belay_method_parse(record->method))) {
         entry->flags |= ENTRY_UNSAFE;
     }
     if (record->kind == INSPECT_OPERATION) {
@@ -201,7 +196,7 @@ static const char *suspect_name(const struct inspect_record *record, char out[48
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
     struct belay_slice name = record->suspect;
-    if (name.length == 0 || name.length >= 48) return "a field";
+    if (name.length == 0 || name.length >= 48 || suspect_find(name, SUSPECT_WORD)) return "a field";
     memcpy(out, name.data, name.length);
     out[name.length] = '\0';
     return strspn(out, plain) == name.length ? out : "a field";
@@ -248,7 +243,7 @@ static void note_outcome(struct inspect_collector *collector, const struct inspe
 static void note_line(struct inspect_collector *collector, const struct inspect_record *record)
 {
     struct belay_slice id = record->operation_id;
-    if (is_doubtful(record, INSPECT_OPERATION_ID)) id.length = 0;
+    if (inspect_is_doubtful(record, INSPECT_OPERATION_ID)) id.length = 0;
     note_texts(collector, record, id);
     if (record->kind == INSPECT_ATTEMPT) note_outcome(collector, record, id);
     if (record->kind == INSPECT_MERGED) {
@@ -310,7 +305,7 @@ static uint64_t latest_of_trace(struct inspect_collector *collector, uint64_t tr
 static void meet_siblings(struct inspect_collector *collector, struct operation *operation,
                           const struct inspect_record *record)
 {
-    if (operation->trace != 0 || !has(record, INSPECT_TRACE_ID)) return;
+    if (operation->trace != 0 || !inspect_has(record, INSPECT_TRACE_ID)) return;
     uint64_t trace = hash_bytes(collector->seed, record->trace_id);
     trace = hash_bytes(hash_bytes(trace, record->method), record->target);
     operation->trace = hash_bytes(trace, record->endpoint) | 1;
@@ -353,7 +348,7 @@ static void note_late(struct inspect_collector *collector, const struct inspect_
     collector->counts.repeated_records++;
     if (record->kind != INSPECT_ATTEMPT) return;
     struct belay_slice id = record->operation_id;
-    if (is_doubtful(record, INSPECT_OPERATION_ID)) id.length = 0;
+    if (inspect_is_doubtful(record, INSPECT_OPERATION_ID)) id.length = 0;
     tally_note(&collector->tally, INSPECT_DUPLICATE_REQUEST_ID, id, record->line,
                "delivered again, long after the operation was complete");
 }
@@ -412,7 +407,7 @@ static bool collect_entry(struct inspect_collector *collector, const struct insp
     }
     see_time(collector, record, &entry);
     note_line(collector, record);
-    if (is_doubtful(record, INSPECT_OPERATION_ID)) operation->flags |= OPERATION_HIDDEN;
+    if (inspect_is_doubtful(record, INSPECT_OPERATION_ID)) operation->flags |= OPERATION_HIDDEN;
     if (operation->lender == 0) operation->lender = lender_of(collector, record);
     meet_siblings(collector, operation, record);
     table_sort(&collector->table, operation);

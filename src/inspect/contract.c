@@ -7,11 +7,11 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <sys/random.h>
 
 /* Places for operations of which one half of the end was seen; half of them are used. */
 #define AWAITED_MAX 65536
 #define TAIL_LINES 4096 /* so near the end a record may still be on its way */
-#define HASH_SEED UINT64_C(0x62656c6179)
 #define FIELD_RULES (INSPECT_LACK_REPEATED + 1)
 
 enum form { FORM_ATTEMPT, FORM_OPERATION, FORM_LOST, FORM_COUNT };
@@ -39,6 +39,7 @@ struct awaited {
 struct inspect_contract {
     struct tally fields[FORM_COUNT][INSPECT_FIELD_COUNT][FIELD_RULES];
     struct tally rules[INSPECT_LACK_RULE_COUNT];
+    uint64_t seed; /* of the table of operations, whose ids strangers choose */
     uint64_t records[FORM_COUNT], others, last_line;
     size_t awaited_count;
     struct awaited awaited[AWAITED_MAX];
@@ -47,7 +48,9 @@ struct inspect_contract {
 
 struct inspect_contract *inspect_contract_create(void)
 {
-    return calloc(1, sizeof(struct inspect_contract));
+    struct inspect_contract *contract = calloc(1, sizeof *contract);
+    if (contract && getrandom(&contract->seed, sizeof contract->seed, 0) < 0) contract->seed = 1;
+    return contract;
 }
 
 void inspect_contract_destroy(struct inspect_contract *contract)
@@ -127,7 +130,7 @@ static void remove_awaited(struct inspect_contract *contract, size_t at)
 static void await(struct inspect_contract *contract, const struct inspect_record *record,
                   bool ended)
 {
-    uint64_t hash = hash_bytes(HASH_SEED, record->operation_id) | 1;
+    uint64_t hash = hash_bytes(contract->seed, record->operation_id) | 1;
     size_t at = hash / 2 % AWAITED_MAX;
     while (contract->awaited[at].hash != 0 && contract->awaited[at].hash != hash) {
         at = (at + 1) % AWAITED_MAX;
@@ -154,23 +157,18 @@ static bool request_id_fits(const struct inspect_record *record)
            memcmp(id.data + operation.length, tail, (size_t)length) == 0;
 }
 
-static bool has(const struct inspect_record *record, enum inspect_field field)
-{
-    return (record->present & INSPECT_BIT(field)) != 0;
-}
-
 static void add_attempt(struct inspect_contract *contract, const struct inspect_record *record)
 {
     struct tally *rules = contract->rules;
-    if (has(record, INSPECT_STATUS) && has(record, INSPECT_ERROR_CLASS)) {
+    if (inspect_has(record, INSPECT_STATUS) && inspect_has(record, INSPECT_ERROR_CLASS)) {
         bool status = record->status != 0, error = record->error != BELAY_ERROR_NONE;
         note(&rules[INSPECT_LACK_BOTH], status && error, record->line);
         note(&rules[INSPECT_LACK_NEITHER], !status && !error, record->line);
     }
-    if (has(record, INSPECT_OPERATION_ID) && has(record, INSPECT_REQUEST_ID) &&
-        has(record, INSPECT_ATTEMPT_NUMBER))
+    if (inspect_has(record, INSPECT_OPERATION_ID) && inspect_has(record, INSPECT_REQUEST_ID) &&
+        inspect_has(record, INSPECT_ATTEMPT_NUMBER))
         note(&rules[INSPECT_LACK_REQUEST_ID], !request_id_fits(record), record->line);
-    if (has(record, INSPECT_OPERATION_ID) && has(record, INSPECT_DECISION) &&
+    if (inspect_has(record, INSPECT_OPERATION_ID) && inspect_has(record, INSPECT_DECISION) &&
         record->decision != BELAY_DECISION_RETRY)
         await(contract, record, true);
 }
@@ -179,8 +177,8 @@ static void add_attempt(struct inspect_contract *contract, const struct inspect_
  * retry. */
 static void add_operation(struct inspect_contract *contract, const struct inspect_record *record)
 {
-    bool attempted = has(record, INSPECT_ATTEMPTS) && record->attempts > 0;
-    if (has(record, INSPECT_OPERATION_ID) && attempted) await(contract, record, false);
+    bool attempted = inspect_has(record, INSPECT_ATTEMPTS) && record->attempts > 0;
+    if (inspect_has(record, INSPECT_OPERATION_ID) && attempted) await(contract, record, false);
 }
 
 void inspect_contract_add(struct inspect_contract *contract, const struct inspect_record *record)

@@ -17,11 +17,6 @@ void draw_repeat(const struct draw *draw, const char *text, size_t count)
     for (size_t i = 0; i < count; i++) (void)fputs(text, draw->to);
 }
 
-void draw_cell(const struct draw *draw, const char *text, int columns)
-{
-    (void)fprintf(draw->to, "%*s", -columns, text);
-}
-
 void draw_bar(const struct draw *draw, double part, double most, size_t columns)
 {
     static const char *const EIGHTHS[] = {"",       "\u258f", "\u258e", "\u258d",

@@ -14,8 +14,6 @@ struct draw {
 /* Colour from here on; nothing without colours. PLAIN ends it. */
 void draw_colour(const struct draw *draw, enum draw_colour colour);
 void draw_repeat(const struct draw *draw, const char *text, size_t count);
-/* `text` in that many columns; a negative count aligns to the right. */
-void draw_cell(const struct draw *draw, const char *text, int columns);
 /* A bar of part/most of `columns`, filled up with blanks; what is not 0 is seen. */
 void draw_bar(const struct draw *draw, double part, double most, size_t columns);
 /* One character a value, each a column whose height is value/most. */

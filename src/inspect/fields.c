@@ -1,6 +1,7 @@
 /* fields.c: one row a field of the contract: its name, type, bounds and place (fields.h). */
 #include "inspect/fields.h"
 
+#include "base/check.h"
 #include "event/catalogue.h"
 #include "inspect/wall.h"
 
@@ -229,7 +230,7 @@ static void read_kind(const struct field_rule *rule, struct belay_slice word,
                  {"state_check", INSPECT_STATE_CHECK},
                  {"lost", INSPECT_LOST}};
     record->kind = INSPECT_UNKNOWN;
-    for (size_t i = 0; i < sizeof KINDS / sizeof KINDS[0]; i++) {
+    for (size_t i = 0; i < COUNT(KINDS); i++) {
         if (belay_slice_equal(word, belay_slice_z(KINDS[i].word))) record->kind = KINDS[i].kind;
     }
     if (record->kind == INSPECT_UNKNOWN) {

@@ -1,6 +1,8 @@
 /* lex.c: the pieces of JSON text; strings eight bytes at a time (lex.h). */
 #include "inspect/lex.h"
 
+#include "base/ascii.h"
+
 #include <endian.h>
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -88,11 +90,6 @@ bool lex_string(struct lex *lex, struct lex_text *text)
 
 /* ---- numbers ---- */
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* Digits that are significant, as an integer times a power of ten. */
 struct decimal {
     uint64_t digits;
@@ -117,8 +114,8 @@ static bool take_exponent(struct lex *lex, struct decimal *decimal)
     bool negative = lex_take(lex, '-');
     int64_t exponent = 0;
     if (!negative) (void)lex_take(lex, '+');
-    if (!is_digit(lex_peek(lex))) return false;
-    for (; is_digit(lex_peek(lex)); lex->at++) {
+    if (!char_is_digit(lex_peek(lex))) return false;
+    for (; char_is_digit(lex_peek(lex)); lex->at++) {
         if (exponent < INT32_MAX) exponent = exponent * 10 + (*lex->at - '0');
     }
     decimal->exponent += negative ? -exponent : exponent;
@@ -147,14 +144,14 @@ enum lex_number lex_number(struct lex *lex, int64_t *value)
     struct lex at = *lex;
     struct decimal decimal = {0};
     bool negative = lex_take(&at, '-');
-    if (!is_digit(lex_peek(&at))) return LEX_NO_NUMBER;
+    if (!char_is_digit(lex_peek(&at))) return LEX_NO_NUMBER;
     bool leading_zero = *at.at == '0';
     char *first = at.at;
-    for (; is_digit(lex_peek(&at)); at.at++) take_digit(&decimal, *at.at, false);
+    for (; char_is_digit(lex_peek(&at)); at.at++) take_digit(&decimal, *at.at, false);
     if (leading_zero && at.at - first > 1) return LEX_NO_NUMBER;
     if (lex_take(&at, '.')) {
-        if (!is_digit(lex_peek(&at))) return LEX_NO_NUMBER;
-        for (; is_digit(lex_peek(&at)); at.at++) take_digit(&decimal, *at.at, true);
+        if (!char_is_digit(lex_peek(&at))) return LEX_NO_NUMBER;
+        for (; char_is_digit(lex_peek(&at)); at.at++) take_digit(&decimal, *at.at, true);
     }
     if (lex_peek(&at) == 'e' || lex_peek(&at) == 'E') {
         at.at++;
@@ -249,7 +246,7 @@ static long hex4(const char *at, const char *end)
     if (end - at < 4) return -1;
     for (int i = 0; i < 4; i++) {
         char c = at[i];
-        int digit = is_digit(c)            ? c - '0'
+        int digit = char_is_digit(c)       ? c - '0'
                     : c >= 'a' && c <= 'f' ? c - 'a' + 10
                     : c >= 'A' && c <= 'F' ? c - 'A' + 10
                                            : -1;

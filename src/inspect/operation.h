@@ -39,8 +39,8 @@ struct entry {
     uint16_t number;        /* the attempt's, 0: none given; of an ending: attempts made */
     uint16_t status;        /* of an ending: its result, 0: none */
     uint16_t target;
-    uint8_t error, decision, reason;
-    uint8_t terminal; /* ending */
+    uint8_t error, decision, reason; /* of an ending: the decision that is its result */
+    uint8_t terminal;                /* ending */
     uint8_t flags;
 };
 

@@ -1,13 +1,16 @@
 /* phrase.c: finds "request failed" and its like in a sentence (phrase.h). */
 #include "inspect/phrase.h"
 
+#include "base/ascii.h"
+#include "base/check.h"
+
 #include <strings.h>
 
 #define BETWEEN_BYTES_MAX 48 /* between the call and its failure: "request to orders failed" */
 
 static bool is_letter(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    return char_is_lower(c) || char_is_upper(c);
 }
 
 /* The last place before `end`, and not before `from`, where this word stands alone. */
@@ -29,7 +32,7 @@ static bool call_before(struct belay_slice text, size_t end)
     for (size_t at = end; at > from; at--) { /* not across the end of a sentence */
         if (text.data[at - 1] == ';' || text.data[at - 1] == '.') from = at;
     }
-    for (size_t i = 0; i < sizeof CALLS / sizeof CALLS[0]; i++) {
+    for (size_t i = 0; i < COUNT(CALLS); i++) {
         if (word_before(text, from, end, CALLS[i])) return true;
     }
     return false;
@@ -39,7 +42,7 @@ bool phrase_says_failed(struct belay_slice text)
 {
     static const char *const FAILURES[] = {"failed", "timed out", "Failed", "FAILED", "failure"};
     if (text.length == 0) return false;
-    for (size_t i = 0; i < sizeof FAILURES / sizeof FAILURES[0]; i++) {
+    for (size_t i = 0; i < COUNT(FAILURES); i++) {
         const char *at = text.data, *end = text.data + text.length;
         size_t length = strlen(FAILURES[i]);
         while (at < end && (at = memmem(at, (size_t)(end - at), FAILURES[i], length)) != NULL) {

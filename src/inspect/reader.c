@@ -228,6 +228,15 @@ static bool would_block(const struct inspect_reader *reader)
     return follows(reader) && poll(&poll_fd, 1, 0) == 0;
 }
 
+/* Programs pack a log when they are done with it; it does not grow any more. */
+static enum inspect_step packed(struct inspect_reader *reader)
+{
+    (void)snprintf(reader->error, sizeof reader->error,
+                   "%s: is packed, and cannot be followed; without --follow it is read to its end",
+                   path_now(reader));
+    return INSPECT_FAILED;
+}
+
 /* More text behind what there is. INSPECT_RECORD: there is some; INSPECT_END: the file has ended.
  */
 static enum inspect_step fill(struct inspect_reader *reader)
@@ -244,6 +253,8 @@ static enum inspect_step fill(struct inspect_reader *reader)
             source_read(reader->source, reader->text + reader->end, reader->capacity - reader->end);
         reader->counters.bytes = reader->files_bytes + source_position(reader->source);
         if (bytes < 0) return failed(reader);
+        if (follows(reader) && !is_standard_input(reader) && !source_is_plain(reader->source))
+            return packed(reader);
         if (bytes > 0) {
             reader->end += (size_t)bytes;
             reader->counters.text_bytes += (uint64_t)bytes;

@@ -26,7 +26,8 @@ struct inspect_reading {         /* counters so far */
 };
 
 /* Reads the files one after the other; "-" is standard input. With `follow` the last one is waited
- * for as it grows, is truncated, or is replaced (rotation). NULL: no memory. */
+ * for as it grows, is truncated, or is replaced (rotation); a packed file is refused there.
+ * `paths` is borrowed until the reader is destroyed. NULL: no memory. */
 struct inspect_reader *inspect_reader_create(const char *const *paths, size_t count, bool follow,
                                              size_t line_max);
 void inspect_reader_destroy(struct inspect_reader *reader);

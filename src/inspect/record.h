@@ -98,4 +98,19 @@ struct inspect_record {
     int64_t records; /* LOST */
 };
 
+static inline bool inspect_has(const struct inspect_record *record, enum inspect_field field)
+{
+    return (record->present & INSPECT_BIT(field)) != 0;
+}
+
+/* What is written for a text that must not be. */
+#define INSPECT_NOT_SHOWN "(not shown)"
+
+/* Does the text hold what looks like a secret, or could be one, so that nobody may be shown it? */
+static inline bool inspect_is_doubtful(const struct inspect_record *record,
+                                       enum inspect_field field)
+{
+    return ((record->secret | record->full_url) & INSPECT_BIT(field)) != 0;
+}
+
 #endif

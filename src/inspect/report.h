@@ -3,7 +3,7 @@
  *
  * The collector fills it; the writers (text, JSON, HTML) read it and nothing else. Every table is
  * bounded, and what did not fit is counted. Ownership: the report owns all its text; it lives until
- * the collector is destroyed.
+ * the collector makes the next one, or is destroyed.
  */
 #ifndef INSPECT_REPORT_H
 #define INSPECT_REPORT_H
@@ -76,6 +76,7 @@ struct inspect_target {
     uint64_t too_many_requests;               /* 429, also in status_class[4] */
     uint64_t terminals[BELAY_TERMINAL_COUNT]; /* operations by terminal reason */
     uint64_t answered;                        /* operations whose result is a status */
+    uint64_t stopped, state_checks;           /* ... is the decision stop, check_state */
     uint64_t effect_unknown;
     uint64_t fallbacks;
     struct inspect_latency latency[INSPECT_ATTEMPT_SLOTS];

@@ -52,6 +52,7 @@ void run_each(const struct operation *operation, void (*visit)(void *context, co
     struct run run;
     if (operation->count == 0) return;
     gather(operation, true, 0, &run);
+    run.uncounted = operation->uncounted;
     run.target = run.count > 0 ? run.attempts[0]->target : run.ending->target;
     if (!run.tangled) {
         visit(context, &run);
@@ -60,6 +61,7 @@ void run_each(const struct operation *operation, void (*visit)(void *context, co
     for (size_t i = 0; i < operation->count; i++) {
         if (!is_first_of_target(operation, i)) continue;
         gather(operation, false, operation->entries[i].target, &run);
+        if (i == 0) run.uncounted = operation->uncounted;
         visit(context, &run);
     }
 }

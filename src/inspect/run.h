@@ -16,6 +16,7 @@ struct run {
     size_t count;
     const struct entry *ending; /* NULL: none; the first of several */
     size_t endings;
+    uint32_t uncounted; /* attempts past OPERATION_ENTRIES_MAX: the first run has them all */
     uint16_t target;
     bool tangled;
 };

@@ -1,6 +1,7 @@
 /* say.c: numbers, spans and foreign text as people read them (say.h). */
 #include "inspect/say.h"
 
+#include "base/check.h"
 #include "event/json.h"
 
 #include <inttypes.h>
@@ -26,7 +27,7 @@ char *say_bytes(char out[SAY_BYTES], uint64_t bytes)
     }
     double value = (double)bytes / 1000;
     size_t unit = 0;
-    for (; value >= 999.95 && unit + 1 < sizeof UNITS / sizeof UNITS[0]; unit++) value /= 1000;
+    for (; value >= 999.95 && unit + 1 < COUNT(UNITS); unit++) value /= 1000;
     (void)snprintf(out, SAY_BYTES, "%.1f %s", value, UNITS[unit]);
     return out;
 }
@@ -38,7 +39,7 @@ char *say_ms(char out[SAY_BYTES], int64_t ms)
         const char *unit, *part;
     } UNITS[] = {
         {86400000, 3600000, "d", "h"}, {3600000, 60000, "h", "min"}, {60000, 1000, "min", "s"}};
-    for (size_t i = 0; i < sizeof UNITS / sizeof UNITS[0]; i++) {
+    for (size_t i = 0; i < COUNT(UNITS); i++) {
         if (ms < UNITS[i].ms) continue;
         int64_t parts = ms % UNITS[i].ms / UNITS[i].part_ms;
         int length = snprintf(out, SAY_BYTES, "%" PRId64 " %s", ms / UNITS[i].ms, UNITS[i].unit);
@@ -101,14 +102,14 @@ char *say_time(char out[SAY_BYTES], int64_t wall_ms)
     return out;
 }
 
-char *say_clock(char out[SAY_BYTES], int64_t wall_ms, int64_t within)
+char *say_clock(char out[SAY_BYTES], int64_t wall_ms, int64_t span_ms)
 {
     char text[JSON_TIME_BYTES];
     time_text(text, wall_ms);
-    if (within > INT64_C(86400000))
+    if (span_ms > INT64_C(86400000))
         (void)snprintf(out, SAY_BYTES, "%.5s %.5s", text + 6, text + 12);
     else
-        (void)snprintf(out, SAY_BYTES, "%.*s", within < 600000 ? 8 : 5, text + 12);
+        (void)snprintf(out, SAY_BYTES, "%.*s", span_ms < 600000 ? 8 : 5, text + 12);
     return out;
 }
 
@@ -210,12 +211,16 @@ const char *say_target(const struct inspect_target *target)
     return target->name[0] ? target->name : "(no target named)";
 }
 
-uint64_t say_other_endings(const struct inspect_target *target)
+static uint64_t without(uint64_t all, uint64_t part)
 {
-    uint64_t left = target->operations;
-    left = left > target->answered ? left - target->answered : 0;
-    for (size_t i = 0; i < BELAY_TERMINAL_COUNT; i++)
-        left = left > target->terminals[i] ? left - target->terminals[i] : 0;
+    return all > part ? all - part : 0;
+}
+
+uint64_t say_open(const struct inspect_target *target)
+{
+    uint64_t left = without(target->operations, target->answered);
+    left = without(without(left, target->stopped), target->state_checks);
+    for (size_t i = 0; i < BELAY_TERMINAL_COUNT; i++) left = without(left, target->terminals[i]);
     return left;
 }
 

@@ -19,7 +19,7 @@ char *say_share(char out[SAY_BYTES], uint64_t part, uint64_t of); /* 97.9 %, < 0
 char *say_ratio(char out[SAY_BYTES], uint64_t part, uint64_t of); /* 1.20; - without `of` */
 char *say_decimal(char out[SAY_BYTES], double value);             /* 2.1 */
 char *say_time(char out[SAY_BYTES], int64_t wall_ms);             /* 2026-01-06T12:00:00Z */
-char *say_clock(char out[SAY_BYTES], int64_t wall_ms, int64_t within); /* 12:00:00, 06 12:00 */
+char *say_clock(char out[SAY_BYTES], int64_t wall_ms, int64_t span_ms); /* 12:00:00, 06 12:00 */
 
 /* The next character of `text` that may be shown: at most 4 bytes at `shown`, whose length is
  * returned; *took is how much of the text it was. A character that may not be is shown as U+FFFD,
@@ -34,8 +34,8 @@ size_t say_kinds(const struct inspect_report *report,
                  enum inspect_anomaly_kind kinds[INSPECT_ANOMALY_COUNT]);
 uint64_t say_operations(const struct inspect_report *report); /* over all targets */
 const char *say_target(const struct inspect_target *target);  /* never empty */
-/* Operations that ended neither with an answer nor for a terminal reason. */
-uint64_t say_other_endings(const struct inspect_target *target);
+/* Operations of which no ending was told. */
+uint64_t say_open(const struct inspect_target *target);
 const char *say_effect(enum belay_effect effect);
 
 /* What of a log was not taken in, as one row a kind; returns how many are not 0. */

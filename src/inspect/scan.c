@@ -5,6 +5,8 @@
  * that says the most is taken, an outer one before those it holds.
  */
 #include "inspect/fields.h"
+
+#include "base/check.h"
 #include "inspect/phrase.h"
 #include "inspect/reader.h"
 #include "inspect/suspect.h"
@@ -276,7 +278,11 @@ static void check_own(struct inspect_record *record)
     check_text(record, INSPECT_METHOD, record->method, SUSPECT_WORD);
     check_text(record, INSPECT_TARGET, record->target, SUSPECT_WORD);
     check_text(record, INSPECT_ROUTE, record->route, SUSPECT_WORD);
-    check_text(record, INSPECT_ENDPOINT, beyond(record->endpoint, record->route), SUSPECT_WORD);
+    /* Where there are no templates the two are the same. */
+    if (!belay_slice_equal(record->endpoint, record->route))
+        check_text(record, INSPECT_ENDPOINT, record->endpoint, SUSPECT_WORD);
+    else if (inspect_is_doubtful(record, INSPECT_ROUTE))
+        record->full_url |= INSPECT_BIT(INSPECT_ENDPOINT);
     check_text(record, INSPECT_FALLBACK, record->fallback, SUSPECT_WORD);
     if (record->word.length == 0 || record->wrong_word == 0) return;
     enum inspect_field field = INSPECT_EFFECT;
@@ -289,7 +295,7 @@ static void check_own(struct inspect_record *record)
 static bool named_url(struct belay_slice name)
 {
     static const char *const PARTS[] = {"url", "uri", "href", "URL", "Url", "Uri"};
-    for (size_t i = 0; i < sizeof PARTS / sizeof PARTS[0]; i++) {
+    for (size_t i = 0; i < COUNT(PARTS); i++) {
         if (memmem(name.data, name.length, PARTS[i], 3) &&
             !memmem(name.data, name.length, "schema", 6))
             return true;
@@ -338,7 +344,7 @@ static bool is_binary(const char *line, size_t length)
 static bool has_own_name(const char *line, size_t length)
 {
     static const char *const NAMES[] = {"\"operationId\":", "\"remainingMs\":", "\"errorClass\":"};
-    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
+    for (size_t i = 0; i < COUNT(NAMES); i++) {
         if (memmem(line, length, NAMES[i], strlen(NAMES[i]))) return true;
     }
     return false;

@@ -1,6 +1,7 @@
 /* select.c: takes or leaves records by operation, target, route, time and decision (select.h). */
 #include "inspect/select.h"
 
+#include "base/check.h"
 #include "inspect/hash.h"
 #include "inspect/wall.h"
 
@@ -88,15 +89,11 @@ static bool set_has(const struct set *set, uint64_t hash)
 
 /* ---- records ---- */
 
-static bool has(const struct inspect_record *record, enum inspect_field field)
-{
-    return (record->present & INSPECT_BIT(field)) != 0;
-}
-
 static bool is(const struct inspect_record *record, enum inspect_field field,
                struct belay_slice value, const char *wanted)
 {
-    return !wanted || (has(record, field) && belay_slice_equal(value, belay_slice_z(wanted)));
+    return !wanted ||
+           (inspect_has(record, field) && belay_slice_equal(value, belay_slice_z(wanted)));
 }
 
 static bool names_match(const struct inspect_selection *wanted, const struct inspect_record *record)
@@ -115,7 +112,7 @@ static uint64_t operation_hash(const struct inspect_select *select,
 
 static bool in_window(const struct inspect_selection *wanted, const struct inspect_record *record)
 {
-    return has(record, INSPECT_TIME) &&
+    return inspect_has(record, INSPECT_TIME) &&
            (!wanted->has_since || record->time.ns >= wanted->since.ns) &&
            (!wanted->has_until || record->time.ns < wanted->until.ns);
 }
@@ -125,7 +122,7 @@ static bool time_matches(struct inspect_select *select, const struct inspect_rec
 {
     if (!select->recent) return true;
     bool inside = in_window(&select->wanted, record);
-    if (!has(record, INSPECT_OPERATION_ID)) return inside;
+    if (!inspect_has(record, INSPECT_OPERATION_ID)) return inside;
     uint64_t hash = operation_hash(select, record);
     uint64_t *slot = &select->recent[(hash >> 16) & (RECENT_SLOTS - 1)];
     if ((*slot & ~UINT64_C(1)) == hash) return *slot & 1;
@@ -135,8 +132,8 @@ static bool time_matches(struct inspect_select *select, const struct inspect_rec
 
 bool inspect_select_note(struct inspect_select *select, const struct inspect_record *record)
 {
-    if (!has(record, INSPECT_DECISION) || record->decision != select->wanted.decision ||
-        !has(record, INSPECT_OPERATION_ID) || !names_match(&select->wanted, record))
+    if (!inspect_has(record, INSPECT_DECISION) || record->decision != select->wanted.decision ||
+        !inspect_has(record, INSPECT_OPERATION_ID) || !names_match(&select->wanted, record))
         return true;
     return set_add(&select->chosen, operation_hash(select, record));
 }
@@ -145,9 +142,9 @@ static bool decision_matches(const struct inspect_select *select,
                              const struct inspect_record *record)
 {
     if (!select->wanted.has_decision) return true;
-    if (has(record, INSPECT_OPERATION_ID))
+    if (inspect_has(record, INSPECT_OPERATION_ID))
         return set_has(&select->chosen, operation_hash(select, record));
-    return has(record, INSPECT_DECISION) && record->decision == select->wanted.decision;
+    return inspect_has(record, INSPECT_DECISION) && record->decision == select->wanted.decision;
 }
 
 bool inspect_select_takes(struct inspect_select *select, const struct inspect_record *record)
@@ -167,9 +164,11 @@ bool inspect_when_parse(const char *text, struct belay_wall now, struct belay_wa
     size_t digits = strspn(text, "0123456789");
     if (digits == 0 || digits > 12) return wall_parse(belay_slice_z(text), out);
     int64_t number = strtoll(text, NULL, 10);
-    for (size_t i = 0; i < sizeof UNITS / sizeof UNITS[0]; i++) {
+    for (size_t i = 0; i < COUNT(UNITS); i++) {
         if (strcmp(text + digits, UNITS[i].name) != 0) continue;
-        out->ns = belay_ns_sub(now.ns, belay_span_ms(number * UNITS[i].ms).ns);
+        int64_t ms;
+        if (__builtin_mul_overflow(number, UNITS[i].ms, &ms)) ms = INT64_MAX;
+        out->ns = belay_ns_sub(now.ns, belay_span_ms(ms).ns);
         return true;
     }
     return wall_parse(belay_slice_z(text), out);

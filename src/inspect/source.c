@@ -40,11 +40,17 @@ struct source *source_open(const char *path)
     return NULL;
 }
 
+static void release(struct source *source)
+{
+    if (source->form == FORM_GZIP) (void)inflateEnd(&source->gzip);
+    (void)ZSTD_freeDStream(source->zstd);
+    source->zstd = NULL;
+}
+
 void source_close(struct source *source)
 {
     if (!source) return;
-    if (source->form == FORM_GZIP) (void)inflateEnd(&source->gzip);
-    (void)ZSTD_freeDStream(source->zstd);
+    release(source);
     (void)close(source->fd);
     free(source);
 }
@@ -77,6 +83,9 @@ uint64_t source_unread(const struct source *source)
 void source_rewind(struct source *source)
 {
     if (lseek(source->fd, 0, SEEK_SET) != 0) return;
+    release(source);
+    source->form = FORM_UNKNOWN;
+    source->within = source->cut = source->done = false;
     source->position = 0;
     source->at = source->end = 0;
 }

@@ -1,6 +1,8 @@
 /* suspect.c: the shapes of credentials and of URLs, one row a rule (suspect.h). */
 #include "inspect/suspect.h"
 
+#include "base/check.h"
+
 #include <stdint.h>
 #include <strings.h>
 
@@ -143,7 +145,7 @@ static bool is_placeholder(struct belay_slice text, size_t at)
                                 text.data[at] == '\\' || text.data[at] == ' '))
         at++;
     if (at == text.length || strchr("*<[{$%.,;&)", text.data[at])) return true;
-    for (size_t i = 0; i < sizeof WORDS / sizeof WORDS[0]; i++) {
+    for (size_t i = 0; i < COUNT(WORDS); i++) {
         if (starts_with_any_case(text, at, WORDS[i])) return true;
     }
     return false;
@@ -189,7 +191,7 @@ static const struct key_shape KEY_SHAPES[] = {
 
 static bool is_key_shape(struct belay_slice text, size_t at)
 {
-    for (size_t i = 0; i < sizeof KEY_SHAPES / sizeof KEY_SHAPES[0]; i++) {
+    for (size_t i = 0; i < COUNT(KEY_SHAPES); i++) {
         const struct key_shape *shape = &KEY_SHAPES[i];
         if (starts_with(text, at, shape->prefix) &&
             run_of(text, at + strlen(shape->prefix), shape->classes) >= shape->least)
@@ -211,7 +213,7 @@ static bool is_jwt(struct belay_slice text, size_t at)
 static bool is_authorization(struct belay_slice text, size_t at)
 {
     static const char *const SCHEMES[] = {"bearer", "basic", "negotiate"};
-    for (size_t i = 0; i < sizeof SCHEMES / sizeof SCHEMES[0]; i++) {
+    for (size_t i = 0; i < COUNT(SCHEMES); i++) {
         size_t value = at + strlen(SCHEMES[i]);
         if (!starts_with_any_case(text, at, SCHEMES[i]) || value >= text.length) continue;
         size_t spaces = 0;
@@ -245,7 +247,7 @@ static size_t credential_name(struct belay_slice text, size_t at)
         "x-amz-signature", "sharedaccesskey",
     };
     size_t longest = 0;
-    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
+    for (size_t i = 0; i < COUNT(NAMES); i++) {
         size_t length = strlen(NAMES[i]);
         if (length > longest && starts_with_any_case(text, at, NAMES[i])) longest = length;
     }
@@ -287,7 +289,7 @@ static const struct rule RULES[] = {
     {"private key", is_private_key, "-", DASH, UPPER | GAP, 20},
     {"assignment", is_assignment, "aAcCjJpPsStTxX", ASSIGN | COLON, 0, 7},
 };
-#define RULE_COUNT (sizeof RULES / sizeof RULES[0])
+#define RULE_COUNT COUNT(RULES)
 
 static const char *rule_at_word(const struct rule *rule, struct belay_slice text)
 {
@@ -425,7 +427,7 @@ bool suspect_value(struct belay_slice name, struct belay_slice value)
         "cookie",        "set-cookie",
         "authorization", "proxy-authorization",
     };
-    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
+    for (size_t i = 0; i < COUNT(NAMES); i++) {
         if (strlen(NAMES[i]) == name.length && strncasecmp(NAMES[i], name.data, name.length) == 0)
             return !is_placeholder(value, 0);
     }

@@ -278,29 +278,24 @@ struct moment_row {
     double y, per_ms;
 };
 
-static bool has(const struct inspect_moment *moment, enum inspect_field field)
-{
-    return (moment->present & INSPECT_BIT(field)) != 0;
-}
-
 static void write_moment_text(struct svg *svg, const struct inspect_moment *m, double y)
 {
     char words[256] = "", took[SAY_BYTES], wait[SAY_BYTES];
     size_t at = 0;
-    if (has(m, INSPECT_ATTEMPT_NUMBER))
+    if (moment_has(m, INSPECT_ATTEMPT_NUMBER))
         at += (size_t)snprintf(words, sizeof words, "attempt %" PRIu32, m->attempt);
-    if (has(m, INSPECT_STATUS) && m->status > 0)
+    if (moment_has(m, INSPECT_STATUS) && m->status > 0)
         at += (size_t)snprintf(words + at, sizeof words - at, " \u00b7 %d", m->status);
-    if (has(m, INSPECT_ERROR_CLASS) && m->error != BELAY_ERROR_NONE)
+    if (moment_has(m, INSPECT_ERROR_CLASS) && m->error != BELAY_ERROR_NONE)
         at += (size_t)snprintf(words + at, sizeof words - at, " \u00b7 %s",
                                belay_error_class_name(m->error));
-    if (has(m, INSPECT_ELAPSED))
+    if (moment_has(m, INSPECT_ELAPSED))
         at += (size_t)snprintf(words + at, sizeof words - at, " \u00b7 %s",
                                say_ms(took, m->elapsed_ms));
-    if (has(m, INSPECT_DECISION))
+    if (moment_has(m, INSPECT_DECISION))
         at += (size_t)snprintf(words + at, sizeof words - at, " \u00b7 %s",
                                belay_decision_name(m->decision));
-    if (has(m, INSPECT_WAIT) && m->wait_ms > 0)
+    if (moment_has(m, INSPECT_WAIT) && m->wait_ms > 0)
         (void)snprintf(words + at, sizeof words - at, ", waits %s", say_ms(wait, m->wait_ms));
     text(svg, 0, y + 11, "label", words, 80);
 }
@@ -309,9 +304,9 @@ static void write_moment(struct svg *svg, const struct inspect_moment *m,
                          const struct moment_row *row)
 {
     double x = (double)m->start_ms * row->per_ms;
-    double width = (has(m, INSPECT_ELAPSED) ? (double)m->elapsed_ms : 0) * row->per_ms;
-    double wait = (has(m, INSPECT_WAIT) ? (double)m->wait_ms : 0) * row->per_ms;
-    bool good = has(m, INSPECT_DECISION) && m->decision == BELAY_DECISION_RETURN;
+    double width = (moment_has(m, INSPECT_ELAPSED) ? (double)m->elapsed_ms : 0) * row->per_ms;
+    double wait = (moment_has(m, INSPECT_WAIT) ? (double)m->wait_ms : 0) * row->per_ms;
+    bool good = moment_has(m, INSPECT_DECISION) && m->decision == BELAY_DECISION_RETURN;
     write_moment_text(svg, m, row->y);
     rectangle(svg, x, row->y + 21, width + wait, 6, "wait");
     rectangle(svg, x, row->y + 17, width > 2 ? width : 2, 14, good ? "d-return" : "failed");

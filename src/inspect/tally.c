@@ -1,6 +1,8 @@
 /* tally.c: counts for each target, and examples of each anomaly (tally.h). */
 #include "inspect/tally.h"
 
+#include "base/check.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +47,7 @@ static bool make_room(struct tally *tally)
 
 uint16_t tally_target(struct tally *tally, uint64_t hash, struct belay_slice name)
 {
-    const size_t mask = sizeof tally->index / sizeof tally->index[0] - 1;
+    const size_t mask = COUNT(tally->index) - 1;
     size_t slot = hash & mask;
     if (name.length > TALLY_NAME_BYTES) name.length = TALLY_NAME_BYTES;
     for (; tally->index[slot] != 0; slot = (slot + 1) & mask) {
@@ -129,9 +131,16 @@ static enum belay_terminal terminal_of(enum belay_decision decision)
     }
 }
 
+static void count_decision(struct inspect_target *shown, uint8_t decision)
+{
+    shown->stopped += decision == BELAY_DECISION_STOP;
+    shown->state_checks += decision == BELAY_DECISION_CHECK_STATE;
+}
+
 static void count_ending(struct inspect_target *shown, const struct entry *ending)
 {
     shown->answered += ending->status > 0;
+    count_decision(shown, ending->decision);
     if (ending->terminal != BELAY_TERMINAL_NONE) shown->terminals[ending->terminal]++;
     shown->effect_unknown += (ending->flags & ENTRY_UNKNOWN) != 0;
     shown->fallbacks += (ending->flags & ENTRY_FALLBACK) != 0;
@@ -150,6 +159,7 @@ static void count_last_decision(struct inspect_target *shown, const struct run *
     if (decision == ENTRY_NO_WORD) return;
     enum belay_terminal terminal = terminal_of(decision);
     shown->answered += decision == BELAY_DECISION_RETURN;
+    count_decision(shown, decision);
     if (terminal != BELAY_TERMINAL_NONE) shown->terminals[terminal]++;
 }
 
@@ -196,8 +206,8 @@ void tally_count_run(struct tally *tally, const struct run *run)
     unsigned made = operations > 1 ? (unsigned)(run->count / operations) : run_made(run);
     shown->operations += operations;
     shown->attempts_of[made < INSPECT_ATTEMPT_SLOTS ? made : INSPECT_ATTEMPT_SLOTS] += operations;
-    shown->attempts += run->operation->uncounted;
-    shown->retries += run->operation->uncounted;
+    shown->attempts += run->uncounted;
+    shown->retries += run->uncounted;
     target->unpaid_retries += unpaid;
     if (retries > 0) keep_retrier(target, run);
     if (!run->ending) count_last_decision(shown, run);

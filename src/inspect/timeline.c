@@ -1,11 +1,18 @@
 /* timeline.c: puts one operation's attempts in order and finds when each began (timeline.h). */
 #include "inspect/timeline.h"
 
+#include "inspect/suspect.h"
+
 #include <stdlib.h>
 
 void inspect_timeline_init(struct inspect_timeline *timeline, const char *operation_id)
 {
-    *timeline = (struct inspect_timeline){.operation_id = operation_id, .deadline_ms = -1};
+    bool secret = suspect_find(belay_slice_z(operation_id), SUSPECT_ID) != 0;
+    *timeline = (struct inspect_timeline){
+        .operation_id = operation_id,
+        .shown_id = secret ? INSPECT_NOT_SHOWN : operation_id,
+        .deadline_ms = -1,
+    };
 }
 
 /* The first record that has the text gives it. */
@@ -17,21 +24,22 @@ static void keep(char out[INSPECT_NAME_BYTES], struct belay_slice text)
     out[length] = '\0';
 }
 
-static struct belay_slice if_present(const struct inspect_record *record, enum inspect_field field,
-                                     struct belay_slice text)
+static struct belay_slice shown(const struct inspect_record *record, enum inspect_field field,
+                                struct belay_slice text)
 {
-    return record->present & INSPECT_BIT(field) ? text : belay_slice(NULL, 0);
+    if (!inspect_has(record, field)) return belay_slice(NULL, 0);
+    return inspect_is_doubtful(record, field) ? belay_slice_z(INSPECT_NOT_SHOWN) : text;
 }
 
 static void keep_names(struct inspect_timeline *t, const struct inspect_record *r)
 {
-    keep(t->method, if_present(r, INSPECT_METHOD, r->method));
-    keep(t->target, if_present(r, INSPECT_TARGET, r->target));
-    keep(t->route, if_present(r, INSPECT_ROUTE, r->route));
-    keep(t->endpoint, if_present(r, INSPECT_ENDPOINT, r->endpoint));
-    keep(t->trace_id, if_present(r, INSPECT_TRACE_ID, r->trace_id));
-    keep(t->fallback, if_present(r, INSPECT_FALLBACK, r->fallback));
-    if (!(r->present & INSPECT_BIT(INSPECT_TIME))) return;
+    keep(t->method, shown(r, INSPECT_METHOD, r->method));
+    keep(t->target, shown(r, INSPECT_TARGET, r->target));
+    keep(t->route, shown(r, INSPECT_ROUTE, r->route));
+    keep(t->endpoint, shown(r, INSPECT_ENDPOINT, r->endpoint));
+    keep(t->trace_id, shown(r, INSPECT_TRACE_ID, r->trace_id));
+    keep(t->fallback, shown(r, INSPECT_FALLBACK, r->fallback));
+    if (!inspect_has(r, INSPECT_TIME)) return;
     if (t->time.ns == 0 || r->time.ns < t->time.ns) t->time = r->time;
 }
 
@@ -89,13 +97,13 @@ static void add_summary(struct inspect_timeline *timeline, const struct inspect_
     timeline->effect = record->effect;
     timeline->attempts = record->attempts;
     timeline->elapsed_ms = record->elapsed_ms;
-    if (record->present & INSPECT_BIT(INSPECT_RESULT))
-        keep(timeline->result_word, record->result_word);
+    if (record->result_status == 0)
+        keep(timeline->result_word, shown(record, INSPECT_RESULT, record->result_word));
 }
 
 bool inspect_timeline_add(struct inspect_timeline *timeline, const struct inspect_record *record)
 {
-    if (!(record->present & INSPECT_BIT(INSPECT_OPERATION_ID)) ||
+    if (!inspect_has(record, INSPECT_OPERATION_ID) ||
         !belay_slice_equal(record->operation_id, belay_slice_z(timeline->operation_id)))
         return false;
     keep_names(timeline, record);
@@ -114,19 +122,15 @@ static int by_attempt(const void *left, const void *right)
     return a->line < b->line ? -1 : a->line > b->line;
 }
 
-static bool has(const struct inspect_moment *moment, enum inspect_field field)
-{
-    return (moment->present & INSPECT_BIT(field)) != 0;
-}
-
 static int64_t end_of(const struct inspect_moment *moment)
 {
-    return belay_ns_add(moment->start_ms, has(moment, INSPECT_ELAPSED) ? moment->elapsed_ms : 0);
+    return belay_ns_add(moment->start_ms,
+                        moment_has(moment, INSPECT_ELAPSED) ? moment->elapsed_ms : 0);
 }
 
 static int64_t after_wait(const struct inspect_moment *moment)
 {
-    return belay_ns_add(end_of(moment), has(moment, INSPECT_WAIT) ? moment->wait_ms : 0);
+    return belay_ns_add(end_of(moment), moment_has(moment, INSPECT_WAIT) ? moment->wait_ms : 0);
 }
 
 /* Not before the one before it has ended and waited; later when remainingMs says so, as queues take
@@ -135,8 +139,8 @@ static void place(const struct inspect_moment *first, const struct inspect_momen
                   struct inspect_moment *moment)
 {
     moment->start_ms = after_wait(before);
-    if (!has(first, INSPECT_REMAINING) || !has(before, INSPECT_REMAINING) ||
-        !has(moment, INSPECT_REMAINING) || moment->remaining_ms > before->remaining_ms)
+    if (!moment_has(first, INSPECT_REMAINING) || !moment_has(before, INSPECT_REMAINING) ||
+        !moment_has(moment, INSPECT_REMAINING) || moment->remaining_ms > before->remaining_ms)
         return;
     int64_t start = first->remaining_ms - moment->remaining_ms;
     if (start > moment->start_ms) moment->start_ms = start;
@@ -151,5 +155,5 @@ void inspect_timeline_arrange(struct inspect_timeline *timeline)
     for (size_t i = 0; i < timeline->count; i++) {
         if (after_wait(&moments[i]) > timeline->end_ms) timeline->end_ms = after_wait(&moments[i]);
     }
-    if (has(&moments[0], INSPECT_REMAINING)) timeline->deadline_ms = moments[0].remaining_ms;
+    if (moment_has(&moments[0], INSPECT_REMAINING)) timeline->deadline_ms = moments[0].remaining_ms;
 }

@@ -2,7 +2,8 @@
  *
  * Starts are on the operation's own clock: its first attempt begins at 0. They come from
  * remainingMs where it shrinks as it must, else from elapsedMs and waitMs; wall clocks are not
- * asked. Bounded: of an operation with more attempts the first ones are kept, the others counted.
+ * asked. A text that looks like a secret is not kept. Bounded: of an operation with more attempts
+ * the first ones are kept, the others counted.
  */
 #ifndef INSPECT_TIMELINE_H
 #define INSPECT_TIMELINE_H
@@ -28,8 +29,13 @@ struct inspect_moment { /* one attempt; `present` says which fields it had */
     int64_t start_ms; /* arranged */
 };
 
+static inline bool moment_has(const struct inspect_moment *moment, enum inspect_field field)
+{
+    return (moment->present & INSPECT_BIT(field)) != 0;
+}
+
 struct inspect_timeline {
-    const char *operation_id;
+    const char *operation_id, *shown_id; /* the latter for people: may be INSPECT_NOT_SHOWN */
     char method[INSPECT_NAME_BYTES], target[INSPECT_NAME_BYTES], route[INSPECT_NAME_BYTES],
         endpoint[INSPECT_NAME_BYTES], trace_id[INSPECT_NAME_BYTES], fallback[INSPECT_NAME_BYTES],
         result_word[INSPECT_NAME_BYTES];

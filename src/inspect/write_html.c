@@ -1,6 +1,8 @@
 /* write_html.c: a report as one page that needs nothing else: no script, no other file, no network.
  */
 #include "inspect/say.h"
+
+#include "base/check.h"
 #include "inspect/sheet.h"
 #include "inspect/svg.h"
 #include "inspect/write.h"
@@ -102,10 +104,8 @@ static void write_verdict(const struct page *page, const struct inspect_report *
                       report->records > 0 ? "Nothing wrong was found." : "No event was found.");
         return;
     }
-    (void)fprintf(
-        page->to,
-        "<section class=\"card verdict bad\"><p>%zu %s of anomalies were found.</p><ul>\n", count,
-        count == 1 ? "kind" : "kinds");
+    (void)fprintf(page->to, "<section class=\"card verdict bad\"><p>%zu %s found.</p><ul>\n", count,
+                  count == 1 ? "kind of anomaly was" : "kinds of anomalies were");
     for (size_t i = 0; i < count; i++) {
         const char *name = inspect_advice(kinds[i])->name;
         (void)fprintf(page->to, "<li><a href=\"#%s\">%s \u00b7 %s</a></li>\n", name, name,
@@ -189,9 +189,9 @@ static void write_endings(struct page *page, const struct inspect_target *target
     for (unsigned i = BELAY_TERMINAL_NONE + 1; i < BELAY_TERMINAL_COUNT; i++)
         add_bar(&bars, belay_terminal_name((enum belay_terminal)i), "d-deadline_exceeded",
                 target->terminals[i], target->operations);
-    if (bars.count > 0)
-        add_bar(&bars, "stopped, or open", "d-unknown", say_other_endings(target),
-                target->operations);
+    add_bar(&bars, "stop", "d-stop", target->stopped, target->operations);
+    add_bar(&bars, "check_state", "d-check_state", target->state_checks, target->operations);
+    if (bars.count > 0) add_bar(&bars, "open", "d-unknown", say_open(target), target->operations);
     write_bars(page, "How operations ended", NULL, HEADS, &bars);
 }
 
@@ -225,7 +225,7 @@ static void write_latency(struct page *page, const struct inspect_target *target
     begin_figure(page, "Latency by attempt",
                  "dot: median; bars: to p90 and p99; line: the longest");
     svg_latency(&page->svg, target);
-    begin_table(page, HEADS, sizeof HEADS / sizeof HEADS[0]);
+    begin_table(page, HEADS, COUNT(HEADS));
     for (size_t i = 0; i < INSPECT_ATTEMPT_SLOTS; i++) {
         const struct inspect_latency *latency = &target->latency[i];
         char text[SAY_BYTES];
@@ -233,7 +233,7 @@ static void write_latency(struct page *page, const struct inspect_target *target
         (void)fprintf(page->to, "<tr><td>%zu%s</td>", i + 1,
                       i + 1 == INSPECT_ATTEMPT_SLOTS ? "+" : "");
         number_cell(page, say_count(text, latency->count));
-        for (size_t s = 0; s < sizeof SHARES / sizeof SHARES[0]; s++)
+        for (size_t s = 0; s < COUNT(SHARES); s++)
             number_cell(page, say_ms(text, inspect_quantile_ms(latency, SHARES[s])));
         number_cell(page, say_ms(text, latency->max_ms));
         put(page, "</tr>\n");
@@ -389,7 +389,7 @@ static void write_advice(const struct page *page, const struct inspect_advice *a
                 {"Check", advice->check},
                 {"Action", advice->action}};
     put(page, "<dl class=\"advice\">");
-    for (size_t i = 0; i < sizeof ROWS / sizeof ROWS[0]; i++) {
+    for (size_t i = 0; i < COUNT(ROWS); i++) {
         (void)fprintf(page->to, "<dt>%s</dt><dd>", ROWS[i].name);
         escape(page, ROWS[i].text);
         put(page, "</dd>\n");
@@ -464,7 +464,7 @@ static void write_timeline(struct page *page, const struct inspect_timeline *t)
 {
     char text[SAY_BYTES], note[2 * SAY_BYTES] = "";
     put(page, "<section><h2>Operation <code>");
-    escape(page, t->operation_id);
+    escape(page, t->shown_id);
     put(page, "</code></h2>\n<p>");
     escape(page, t->method);
     put(page, " ");

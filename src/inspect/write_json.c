@@ -1,5 +1,7 @@
 /* write_json.c: a report as one JSON object; its fields are listed in belay-inspect(1). */
 #include "inspect/say.h"
+
+#include "base/check.h"
 #include "inspect/write.h"
 
 #include "event/json.h"
@@ -151,6 +153,9 @@ static void write_outcomes(struct json *json, const struct inspect_target *targe
         number(json, belay_terminal_name((enum belay_terminal)i), target->terminals[i]);
     end(json, '}');
     number(json, "answered", target->answered);
+    number(json, "stopped", target->stopped);
+    number(json, "stateChecks", target->state_checks);
+    number(json, "open", say_open(target));
     number(json, "effectUnknown", target->effect_unknown);
     number(json, "fallbacks", target->fallbacks);
 }
@@ -300,7 +305,7 @@ static void write_moment(struct json *json, const struct inspect_moment *m)
     number(json, "line", m->line);
     wall(json, "time", m->time);
     whole(json, "startMs", m->start_ms);
-    for (size_t i = 0; i < sizeof SPANS / sizeof SPANS[0]; i++) {
+    for (size_t i = 0; i < COUNT(SPANS); i++) {
         if (!(m->present & INSPECT_BIT(SPANS[i].field))) continue;
         int64_t value;
         memcpy(&value, (const char *)m + SPANS[i].offset, sizeof value);
@@ -331,7 +336,7 @@ static void write_summary(struct json *json, const struct inspect_timeline *t)
 static void write_timeline(struct json *json, const struct inspect_timeline *t)
 {
     begin(json, "operation", '{');
-    string(json, "operationId", t->operation_id);
+    string(json, "operationId", t->shown_id);
     string_if_any(json, "method", t->method);
     string_if_any(json, "target", t->target);
     string_if_any(json, "route", t->route);

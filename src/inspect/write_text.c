@@ -1,6 +1,8 @@
 /* write_text.c: a report for a terminal: the verdict, each target, the anomalies, what was not
  * read. */
 #include "inspect/draw.h"
+
+#include "base/check.h"
 #include "inspect/say.h"
 
 #include <inttypes.h>
@@ -55,8 +57,8 @@ static void write_verdict(const struct draw *draw, const struct inspect_report *
         return;
     }
     draw_colour(draw, DRAW_BAD);
-    (void)fprintf(draw->to, "%zu %s of anomalies, explained below:", count,
-                  count == 1 ? "kind" : "kinds");
+    (void)fprintf(draw->to, "%zu %s, explained below:", count,
+                  count == 1 ? "kind of anomaly" : "kinds of anomalies");
     draw_colour(draw, DRAW_PLAIN);
     (void)fputc('\n', draw->to);
     for (size_t i = 0; i < count; i++) {
@@ -117,11 +119,18 @@ static void write_decisions(const struct draw *draw, const struct inspect_target
 
 static void write_endings(const struct draw *draw, const struct inspect_target *target)
 {
+    const struct {
+        const char *label;
+        uint64_t count;
+    } OTHERS[] = {{"stop", target->stopped},
+                  {"check_state", target->state_checks},
+                  {"open", say_open(target)}};
     uint64_t most = most_of(target->terminals, BELAY_TERMINAL_COUNT);
     if (target->answered > most) most = target->answered;
-    if (most == 0) return;
-    uint64_t others = say_other_endings(target);
-    if (others > most) most = others;
+    if (most + target->stopped + target->state_checks == 0) return;
+    for (size_t i = 0; i < COUNT(OTHERS); i++) {
+        if (OTHERS[i].count > most) most = OTHERS[i].count;
+    }
     (void)fputs("  operations by how they ended\n", draw->to);
     if (target->answered > 0)
         row(draw, "with an answer", target->answered, most, target->operations);
@@ -130,7 +139,10 @@ static void write_endings(const struct draw *draw, const struct inspect_target *
         row(draw, belay_terminal_name((enum belay_terminal)i), target->terminals[i], most,
             target->operations);
     }
-    if (others > 0) row(draw, "stopped, or open", others, most, target->operations);
+    for (size_t i = 0; i < COUNT(OTHERS); i++) {
+        if (OTHERS[i].count > 0)
+            row(draw, OTHERS[i].label, OTHERS[i].count, most, target->operations);
+    }
 }
 
 /* ` 503 12` for what is not 0; `first` is set once something was written. */
@@ -185,7 +197,7 @@ static void write_latency(const struct draw *draw, const struct inspect_target *
                        i + 1 == INSPECT_ATTEMPT_SLOTS ? " or more" : "");
         (void)fprintf(draw->to, "    %-20s", text);
         (void)fprintf(draw->to, "%11s", say_count(text, latency->count));
-        for (size_t s = 0; s < sizeof SHARES / sizeof SHARES[0]; s++)
+        for (size_t s = 0; s < COUNT(SHARES); s++)
             (void)fprintf(draw->to, "%11s", say_ms(text, inspect_quantile_ms(latency, SHARES[s])));
         (void)fprintf(draw->to, "%11s\n", say_ms(text, latency->max_ms));
     }

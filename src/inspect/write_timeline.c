@@ -50,7 +50,7 @@ static void write_names(const struct draw *draw, const struct inspect_timeline *
 {
     draw_colour(draw, DRAW_STRONG);
     (void)fputs("operation ", draw->to);
-    draw_foreign(draw, t->operation_id, 128, false);
+    draw_foreign(draw, t->shown_id, 128, false);
     draw_colour(draw, DRAW_PLAIN);
     (void)fputs("\n  ", draw->to);
     draw_foreign(draw, t->method[0] ? t->method : "(no method)", 20, false);
@@ -105,29 +105,24 @@ static void write_scale(const struct draw *draw, const struct inspect_timeline *
 
 /* ---- the bars ---- */
 
-static bool has(const struct inspect_moment *moment, enum inspect_field field)
-{
-    return (moment->present & INSPECT_BIT(field)) != 0;
-}
-
 static void write_outcome(const struct draw *draw, const struct inspect_moment *m)
 {
     char text[SAY_BYTES];
-    bool error = has(m, INSPECT_ERROR_CLASS) && m->error != BELAY_ERROR_NONE;
-    if (has(m, INSPECT_STATUS) && m->status > 0) (void)fprintf(draw->to, "%d ", m->status);
+    bool error = moment_has(m, INSPECT_ERROR_CLASS) && m->error != BELAY_ERROR_NONE;
+    if (moment_has(m, INSPECT_STATUS) && m->status > 0) (void)fprintf(draw->to, "%d ", m->status);
     if (error) (void)fprintf(draw->to, "%s ", belay_error_class_name(m->error));
-    if (error && has(m, INSPECT_PHASE) && m->phase != BELAY_PHASE_NONE)
+    if (error && moment_has(m, INSPECT_PHASE) && m->phase != BELAY_PHASE_NONE)
         (void)fprintf(draw->to, "in %s ", belay_phase_name(m->phase));
     if (m->stale) (void)fputs("(stale) ", draw->to);
-    if (has(m, INSPECT_ELAPSED)) (void)fprintf(draw->to, "%s", say_ms(text, m->elapsed_ms));
+    if (moment_has(m, INSPECT_ELAPSED)) (void)fprintf(draw->to, "%s", say_ms(text, m->elapsed_ms));
 }
 
 static void write_moment(const struct draw *draw, const struct scale *scale,
                          const struct inspect_moment *m)
 {
-    bool good = has(m, INSPECT_DECISION) && m->decision == BELAY_DECISION_RETURN;
-    int64_t end = belay_ns_add(m->start_ms, has(m, INSPECT_ELAPSED) ? m->elapsed_ms : 0);
-    if (has(m, INSPECT_ATTEMPT_NUMBER))
+    bool good = moment_has(m, INSPECT_DECISION) && m->decision == BELAY_DECISION_RETURN;
+    int64_t end = belay_ns_add(m->start_ms, moment_has(m, INSPECT_ELAPSED) ? m->elapsed_ms : 0);
+    if (moment_has(m, INSPECT_ATTEMPT_NUMBER))
         (void)fprintf(draw->to, "%4" PRIu32 "  ", m->attempt);
     else
         (void)fputs("   ?  ", draw->to);
@@ -136,9 +131,9 @@ static void write_moment(const struct draw *draw, const struct scale *scale,
     draw_colour(draw, DRAW_PLAIN);
     (void)fputs("  ", draw->to);
     write_outcome(draw, m);
-    if (has(m, INSPECT_DECISION))
+    if (moment_has(m, INSPECT_DECISION))
         (void)fprintf(draw->to, "\n%*s%s", BAR_COLUMNS + 8, "", belay_decision_name(m->decision));
-    if (has(m, INSPECT_DECISION) && has(m, INSPECT_REASON))
+    if (moment_has(m, INSPECT_DECISION) && moment_has(m, INSPECT_REASON))
         (void)fprintf(draw->to, ": %s", belay_reason_name(m->reason));
     (void)fputc('\n', draw->to);
 }
@@ -147,15 +142,15 @@ static void write_wait(const struct draw *draw, const struct scale *scale,
                        const struct inspect_moment *m)
 {
     char text[SAY_BYTES];
-    bool hint = has(m, INSPECT_RETRY_AFTER);
-    int64_t from = belay_ns_add(m->start_ms, has(m, INSPECT_ELAPSED) ? m->elapsed_ms : 0);
-    if (has(m, INSPECT_WAIT) && m->wait_ms > 0) {
+    bool hint = moment_has(m, INSPECT_RETRY_AFTER);
+    int64_t from = belay_ns_add(m->start_ms, moment_has(m, INSPECT_ELAPSED) ? m->elapsed_ms : 0);
+    if (moment_has(m, INSPECT_WAIT) && m->wait_ms > 0) {
         (void)fputs("      ", draw->to);
         draw_colour(draw, DRAW_CARE);
         write_bar(draw, scale, from, belay_ns_add(from, m->wait_ms), false);
         draw_colour(draw, DRAW_PLAIN);
         (void)fprintf(draw->to, "  waits %s", say_ms(text, m->wait_ms));
-        if (has(m, INSPECT_WAIT_SOURCE) && m->wait_source != BELAY_WAIT_NONE)
+        if (moment_has(m, INSPECT_WAIT_SOURCE) && m->wait_source != BELAY_WAIT_NONE)
             (void)fprintf(draw->to, " (%s)", belay_wait_source_name(m->wait_source));
         (void)fputc('\n', draw->to);
     }
@@ -169,10 +164,11 @@ static void write_between(const struct draw *draw, const struct inspect_moment *
                           const struct inspect_moment *m)
 {
     char text[SAY_BYTES];
-    int64_t end =
-        belay_ns_add(before->start_ms, has(before, INSPECT_ELAPSED) ? before->elapsed_ms : 0);
-    if (has(before, INSPECT_WAIT)) end = belay_ns_add(end, before->wait_ms);
-    bool numbered = has(before, INSPECT_ATTEMPT_NUMBER) && has(m, INSPECT_ATTEMPT_NUMBER);
+    int64_t end = belay_ns_add(before->start_ms,
+                               moment_has(before, INSPECT_ELAPSED) ? before->elapsed_ms : 0);
+    if (moment_has(before, INSPECT_WAIT)) end = belay_ns_add(end, before->wait_ms);
+    bool numbered =
+        moment_has(before, INSPECT_ATTEMPT_NUMBER) && moment_has(m, INSPECT_ATTEMPT_NUMBER);
     if (numbered && m->attempt - before->attempt > 1) {
         (void)fprintf(draw->to, "%*s", BAR_COLUMNS + 8, "");
         draw_colour(draw, DRAW_BAD);

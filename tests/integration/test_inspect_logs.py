@@ -73,7 +73,8 @@ def load(port, seed):
     dice = random.Random(seed)
     for number in range(CALLS):
         client = http.client.HTTPConnection("127.0.0.1", port, timeout=15)
-        method, body = ("POST", b"x" * dice.randrange(2000)) if dice.random() < 0.3 else ("GET", None)
+        posts = dice.random() < 0.3
+        method, body = ("POST", b"x" * dice.randrange(2000)) if posts else ("GET", None)
         try:
             client.request(method, f"/orders/{number}", body=body)
             client.getresponse().read()

@@ -1,6 +1,7 @@
 /* collect.c: each anomaly in a made-up log of its own, and the clean log that is nearest to it. */
 #include "story.h"
 
+#include "base/check.h"
 #include "test.h"
 
 /* The log shows this kind, once, in operation `id`, and no other kind. */
@@ -443,6 +444,54 @@ static void test_report_twice(void **state)
     story_end(&story);
 }
 
+/* A tangled operation is counted by target; what it has beyond the bound is counted once. */
+static void test_uncounted_attempts_are_counted_once(void **state)
+{
+    enum { EACH = 60 };
+    struct story story = {0};
+    struct inspect_collector *collector;
+    uint64_t attempts = 0;
+    (void)state;
+    for (unsigned i = 1; i <= EACH; i++) {
+        for (unsigned target = 0; target < 2; target++) {
+            struct story_line *line =
+                story_attempt(&story, "op", i, 503, 1, 60000 - 10 * i, BELAY_DECISION_RETRY);
+            story_trace(line, "", target ? "b" : "a");
+            line->record.target = belay_slice_z(target ? "second" : "first");
+            story_has(line, INSPECT_TARGET);
+        }
+    }
+    const struct inspect_report *report = story_report(&story, &story_limits, &collector);
+    for (size_t i = 0; i < report->target_count; i++) attempts += report->targets[i].attempts;
+    assert_int_equal(report->target_count, 2);
+    assert_int_equal(attempts, 2 * EACH);
+    inspect_collector_destroy(collector);
+    story_end(&story);
+}
+
+static void test_endings_by_their_own_words(void **state)
+{
+    static const char *const WORDS[] = {"stop", "check_state"};
+    struct story story = {0};
+    struct inspect_collector *collector;
+    (void)state;
+    for (unsigned i = 0; i < COUNT(WORDS); i++) {
+        enum belay_decision decision = i ? BELAY_DECISION_CHECK_STATE : BELAY_DECISION_STOP;
+        char id[16];
+        for (unsigned n = 0; n < 2 + i; n++) {
+            (void)snprintf(id, sizeof id, "%s-%u", WORDS[i], n);
+            story_attempt(&story, id, 1, 500, 1, 400, decision);
+            if (n > 0) story_ending(&story, id, 1, 0, WORDS[i], 1); /* the decision says it too */
+        }
+    }
+    const struct inspect_report *report = story_report(&story, &story_limits, &collector);
+    assert_int_equal(report->targets[0].stopped, 2);
+    assert_int_equal(report->targets[0].state_checks, 3);
+    assert_int_equal(report->targets[0].answered, 0);
+    inspect_collector_destroy(collector);
+    story_end(&story);
+}
+
 static void test_targets_bounded(void **state)
 {
     struct story story = {0};
@@ -530,6 +579,8 @@ int main(void)
         cmocka_unit_test(test_summary),
         cmocka_unit_test(test_report_twice),
         cmocka_unit_test(test_targets_bounded),
+        cmocka_unit_test(test_uncounted_attempts_are_counted_once),
+        cmocka_unit_test(test_endings_by_their_own_words),
         cmocka_unit_test(test_table_full),
         cmocka_unit_test(test_late_repeat),
     };

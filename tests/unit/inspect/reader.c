@@ -1,6 +1,7 @@
 /* reader.c: files, pipes, gzip and zstd as lines; what is cut, too long or damaged is counted. */
 #include "test.h"
 
+#include "base/check.h"
 #include "inspect/reader.h"
 
 #include <fcntl.h>
@@ -321,6 +322,37 @@ static void follow_a_file(void **state)
     inspect_reader_destroy(reader);
 }
 
+static void expect_refusal(struct inspect_reader *reader)
+{
+    struct inspect_record record;
+    assert_int_equal(inspect_reader_next(reader, &record), INSPECT_FAILED);
+    assert_non_null(strstr(inspect_reader_error(reader), "packed"));
+}
+
+static void follow_a_packed_file(void **state)
+{
+    (void)state;
+    const char *const paths[] = {path_a};
+    char packed[512];
+    for (size_t i = 0; i < COUNT(COMPRESS); i++) {
+        size_t bytes = COMPRESS[i](EVENT("a") "\n", packed, sizeof packed);
+        write_file(path_a, packed, bytes, O_TRUNC);
+        struct inspect_reader *reader = inspect_reader_create(paths, 1, true, LINE_MAX_BYTES);
+        assert_non_null(reader);
+        expect_refusal(reader);
+        inspect_reader_destroy(reader);
+        /* It became one in place. */
+        put(path_a, EVENT("a-much-longer-name-than-a-packed-file-has-bytes-in-it") "\n" EVENT(
+                        "b") "\n" EVENT("c") "\n");
+        reader = inspect_reader_create(paths, 1, true, LINE_MAX_BYTES);
+        assert_non_null(reader);
+        expect_pause(reader, "a-much-longer-name-than-a-packed-file-has-bytes-in-it b c");
+        write_file(path_a, packed, bytes, O_TRUNC);
+        expect_refusal(reader);
+        inspect_reader_destroy(reader);
+    }
+}
+
 static void follow_a_pipe(void **state)
 {
     (void)state;
@@ -346,11 +378,12 @@ static void follow_a_pipe(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_files),       cmocka_unit_test(line_numbers),
-        cmocka_unit_test(empty_and_missing), cmocka_unit_test(cut_files),
-        cmocka_unit_test(long_lines),        cmocka_unit_test(compressed_members),
-        cmocka_unit_test(damaged_members),   cmocka_unit_test(from_a_pipe),
-        cmocka_unit_test(follow_a_file),     cmocka_unit_test(follow_a_pipe),
+        cmocka_unit_test(plain_files),          cmocka_unit_test(line_numbers),
+        cmocka_unit_test(empty_and_missing),    cmocka_unit_test(cut_files),
+        cmocka_unit_test(long_lines),           cmocka_unit_test(compressed_members),
+        cmocka_unit_test(damaged_members),      cmocka_unit_test(from_a_pipe),
+        cmocka_unit_test(follow_a_file),        cmocka_unit_test(follow_a_pipe),
+        cmocka_unit_test(follow_a_packed_file),
     };
     return cmocka_run_group_tests_name("reader", tests, make_folder, remove_folder);
 }

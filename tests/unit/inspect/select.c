@@ -139,6 +139,8 @@ static void test_when(void **state)
         assert_true(inspect_when_parse(GOOD[i].text, AT(100000), &out));
         assert_int_equal(out.ns, GOOD[i].seconds * BELAY_NS_PER_S);
     }
+    assert_true(inspect_when_parse("999999999999d", AT(100000), &out)); /* long before all */
+    assert_true(out.ns < 0);
     static const char *const BAD[] = {"",
                                       "15",
                                       "m",

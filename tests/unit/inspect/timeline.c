@@ -137,6 +137,38 @@ static void test_a_far_deadline_is_off_the_scale(void **state)
     assert_non_null(strstr(sample_text(&NONE, &timeline, &PLAIN), "deadline 1 min, off the scale"));
 }
 
+/* Of each text, and of the id that was asked for. */
+static void test_secrets_are_not_shown(void **state)
+{
+    (void)state;
+    static const char SECRET[] = "https://u:hunter2@orders.example/?access_token=hunter2";
+    struct belay_slice secret = belay_slice_z(SECRET);
+    const uint32_t texts = INSPECT_BIT(INSPECT_METHOD) | INSPECT_BIT(INSPECT_TARGET) |
+                           INSPECT_BIT(INSPECT_ROUTE) | INSPECT_BIT(INSPECT_ENDPOINT) |
+                           INSPECT_BIT(INSPECT_TRACE_ID) | INSPECT_BIT(INSPECT_FALLBACK) |
+                           INSPECT_BIT(INSPECT_RESULT);
+    for (int full_url = 0; full_url < 2; full_url++) {
+        struct inspect_record record = {.kind = INSPECT_OPERATION,
+                                        .present = texts | INSPECT_BIT(INSPECT_OPERATION_ID),
+                                        .operation_id = secret,
+                                        .method = secret,
+                                        .target = secret,
+                                        .route = secret,
+                                        .endpoint = secret,
+                                        .trace_id = secret,
+                                        .fallback = secret,
+                                        .result_word = secret};
+        *(full_url ? &record.full_url : &record.secret) = texts;
+        inspect_timeline_init(&timeline, SECRET);
+        add(record);
+        inspect_timeline_arrange(&timeline);
+        assert_null(strstr(sample_text(&NONE, &timeline, &PLAIN), "hunter2"));
+        assert_null(strstr(sample_json(&NONE, &timeline), "hunter2"));
+        assert_null(strstr(sample_html(&NONE, &timeline), "hunter2"));
+        assert_non_null(strstr(sample_text(&NONE, &timeline, &PLAIN), INSPECT_NOT_SHOWN));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +180,7 @@ int main(void)
         cmocka_unit_test(test_a_hole_is_told),
         cmocka_unit_test(test_only_an_ending),
         cmocka_unit_test(test_a_far_deadline_is_off_the_scale),
+        cmocka_unit_test(test_secrets_are_not_shown),
     };
     return cmocka_run_group_tests_name("timeline", tests, NULL, NULL);
 }
