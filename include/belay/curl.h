@@ -1,6 +1,6 @@
 /* curl.h: libbelay-curl: a transfer of libcurl as one logical operation: one deadline over all
  * attempts, retries that are safe and few, breaker, bulkhead and budget of the recipient, and an
- * event an attempt (semantics 1 to 9). Over HTTP and HTTPS, with libcurl 7.80 or newer.
+ * event an attempt (semantics 1 to 9). Over HTTP and HTTPS, with libcurl 7.87 or newer.
  *
  *     struct belay_curl_call call = {.policy = &policy, .target = target};
  *     CURLcode code = belay_curl_perform(easy, &call);   instead of curl_easy_perform(easy)
@@ -104,6 +104,8 @@ struct belay_curl_call {
 
     const char *operation_id; /* NULL: one is made. See belay_event_id_valid */
     const char *traceparent;  /* the caller's own (W3C Trace Context, version 00); NULL: none */
+    const char *method;       /* in the record when no attempt was made: libcurl tells it only of a
+                                 request under way. NULL: such a record has none */
     const char *target_name;  /* in events; NULL: left out */
     const char *route;        /* a path template such as /orders/{id}, in events; NULL: none */
 
@@ -125,8 +127,10 @@ struct belay_curl_call {
 
 /* Runs the operation to its end. Blocks: until the answer was given or the deadline at the latest
  * (what a callback takes comes on top). Returns call->result.code; CURLE_OUT_OF_MEMORY,
- * CURLE_BAD_FUNCTION_ARGUMENT (an id or traceparent that is none),
- * CURLE_UNKNOWN_OPTION (libcurl is too old) when nothing was done, without a record. */
+ * CURLE_BAD_FUNCTION_ARGUMENT (no handle, one that is under way already or whose call is; an id or
+ * traceparent that is none), CURLE_UNKNOWN_OPTION (libcurl is too old) when nothing was done,
+ * without a record. The record of an operation that made no attempt names the endpoint that the
+ * handle is set to. */
 BELAY_API CURLcode belay_curl_perform(CURL *easy, struct belay_curl_call *call);
 
 /* ---- many at once, in an event loop ----
@@ -150,7 +154,8 @@ BELAY_API void belay_curl_multi_destroy(struct belay_curl_multi *multi);
  * belay_curl_perform says when nothing was done. */
 BELAY_API CURLcode belay_curl_multi_add(struct belay_curl_multi *multi, CURL *easy,
                                         struct belay_curl_call *call);
-/* The call, which is under way, ends as cancelled: take gives it next. */
+/* A call under way ends as cancelled: take gives it when those that ended before are taken. A call
+ * that is not under way here is left as it is. */
 BELAY_API void belay_curl_multi_cancel(struct belay_curl_multi *multi,
                                        struct belay_curl_call *call);
 BELAY_API void belay_curl_multi_run(struct belay_curl_multi *multi);

@@ -41,15 +41,25 @@ static bool body_is_gone(const struct run *run, enum belay_method method)
     return !seldom_has_one || info_off(run, CURLINFO_SIZE_UPLOAD_T) > 0;
 }
 
+static void name_request(struct run *run, const char *method)
+{
+    struct belay_slice url = belay_slice_z(info_text(run, CURLINFO_EFFECTIVE_URL)),
+                       route = belay_slice_z(run->call->route);
+    strncpy(run->method, method, sizeof run->method - 1);
+    run->endpoint = belay_event_endpoint(url, route, run->endpoint_room);
+}
+
+/* Before a transfer libcurl knows the URL that was set, but takes every method for a GET. */
+void belay__curl_know_early(struct run *run)
+{
+    name_request(run, run->call->method ? run->call->method : "");
+}
+
 void belay__curl_know(struct run *run)
 {
     const struct belay_curl_call *call = run->call;
-    if (!run->known) {
-        strncpy(run->method, info_text(run, CURLINFO_EFFECTIVE_METHOD), sizeof run->method - 1);
-        struct belay_slice url = belay_slice_z(info_text(run, CURLINFO_EFFECTIVE_URL));
-        run->endpoint = belay_event_endpoint(url, belay_slice_z(call->route), run->endpoint_room);
-        run->known = true;
-    }
+    if (!run->known) name_request(run, info_text(run, CURLINFO_EFFECTIVE_METHOD));
+    run->known = true;
     enum belay_method method = belay_method_parse(belay_slice_z(run->method));
     bool safe = belay_method_is_safe(method), gone = body_is_gone(run, method);
     if (gone) run->policy.retry_unsafe_refusals = false;
@@ -182,12 +192,11 @@ static CURLcode set_callbacks(struct run *run)
         curl_easy_setopt(run->easy, CURLOPT_HEADERDATA, run),
         curl_easy_setopt(run->easy, CURLOPT_PREREQFUNCTION, on_prereq),
         curl_easy_setopt(run->easy, CURLOPT_PREREQDATA, run),
+        curl_easy_setopt(run->easy, CURLOPT_QUICK_EXIT, 1L), /* no look-up is waited for */
     };
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
         if (codes[i] != CURLE_OK) return codes[i];
     }
-    /* Where it is missing, a look-up that is too late is waited for. */
-    (void)curl_easy_setopt(run->easy, CURLOPT_QUICK_EXIT, 1L);
     return CURLE_OK;
 }
 

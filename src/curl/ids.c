@@ -10,11 +10,10 @@
 #define VALUE_BYTES_MAX (BELAY_OPERATION_ID_MAX + 32)
 #define FIELD_BYTES_MAX (VALUE_BYTES_MAX + 32)
 
-static bool make_hex(char *out, size_t pieces)
+static void make_hex(char *out, size_t pieces)
 {
     for (size_t i = 0; i < pieces; i++)
         (void)snprintf(out + 16 * i, 17, "%016" PRIx64, belay__curl_luck() | 1);
-    return true;
 }
 
 /* `length` lower-case hex digits at `text`, copied to `out`. */
@@ -46,7 +45,10 @@ bool belay__curl_ids_begin(struct run *run)
 {
     const struct belay_curl_call *call = run->call;
     if (call->traceparent && !read_traceparent(run, call->traceparent)) return false;
-    if (!call->operation_id) return make_hex(run->operation_id, MADE_ID_BYTES / 16);
+    if (!call->operation_id) {
+        make_hex(run->operation_id, MADE_ID_BYTES / 16);
+        return true;
+    }
     struct belay_slice id = belay_slice_z(call->operation_id);
     if (!belay_event_id_valid(id)) return false;
     memcpy(run->operation_id, id.data, id.length);
@@ -102,7 +104,7 @@ static struct curl_slist *last_of(struct curl_slist *list)
 
 bool belay__curl_fields_set(struct run *run, const struct belay_admission *admission)
 {
-    if (run->call->traceparent) (void)make_hex(run->span_id, SPAN_ID_BYTES / 16);
+    if (run->call->traceparent) make_hex(run->span_id, SPAN_ID_BYTES / 16);
     if (!run->call->adds_fields) return true;
     if (!add_all(run, admission)) return false;
     last_of(run->fields)->next = run->call->headers;

@@ -2,6 +2,7 @@
  * verdicts say. Decides nothing by itself (semantics 3). */
 #include "curl/run.h"
 
+#include <search.h>
 #include <stdlib.h>
 
 /* ---- rings ---- */
@@ -29,6 +30,21 @@ static void ring_add(struct ring *ring, struct ring *node)
 static struct run *run_at(const struct ring *ring, struct ring *node)
 {
     return node == ring ? NULL : CONTAINER_OF(node, struct run, ring);
+}
+
+/* ---- handles ---- */
+
+static int compare_easy(const void *a, const void *b)
+{
+    uintptr_t one = (uintptr_t) * (CURL *const *)a, other = (uintptr_t) * (CURL *const *)b;
+    return (one > other) - (one < other);
+}
+
+/* Of those under way; NULL: not the library's. */
+static struct run *run_of(struct belay_curl_multi *multi, CURL *easy)
+{
+    struct run **found = tfind(&easy, &multi->by_easy, compare_easy);
+    return found ? *found : NULL;
 }
 
 /* ---- time ---- */
@@ -123,6 +139,7 @@ static void end(struct run *run, CURLcode code)
     tell_operation(run);
     belay__curl_head_clear(&run->attempt.head);
     run->state = RUN_DONE;
+    (void)tdelete(run, &run->multi->by_easy, compare_easy);
     ring_remove(&run->ring);
     ring_add(&run->multi->done, &run->ring);
 }
@@ -242,14 +259,6 @@ static void on_done(struct run *run, CURLcode code)
 
 /* ---- the loop ---- */
 
-static struct run *run_of(struct belay_curl_multi *multi, const CURL *easy)
-{
-    const struct ring *ring = &multi->running;
-    struct run *run = run_at(ring, ring->next);
-    while (run && run->easy != easy) run = run_at(ring, run->ring.next);
-    return run;
-}
-
 static void read_messages(struct belay_curl_multi *multi)
 {
     int left;
@@ -324,6 +333,7 @@ static void begin(struct run *run)
         now, call->deadline_for.ns > 0 ? belay_span_min(own, call->deadline_for) : own);
     belay_operation_init(&run->op, &run->policy, run->target, &unknown_yet, now, run->deadline_at,
                          on_wake);
+    belay__curl_know_early(run);
     schedule(run, RUN_ASKING, now);
 }
 
@@ -353,7 +363,7 @@ static struct run *run_create(struct belay_curl_multi *multi, CURL *easy,
 CURLcode belay_curl_multi_add(struct belay_curl_multi *multi, CURL *easy,
                               struct belay_curl_call *call)
 {
-    if (!easy || run_of(multi, easy)) return CURLE_BAD_FUNCTION_ARGUMENT;
+    if (!easy || run_of(multi, easy) || call->reserved[0]) return CURLE_BAD_FUNCTION_ARGUMENT;
     if (curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, call->prereq) != CURLE_OK)
         return CURLE_UNKNOWN_OPTION;
     struct run *run = run_create(multi, easy, call);
@@ -362,6 +372,11 @@ CURLcode belay_curl_multi_add(struct belay_curl_multi *multi, CURL *easy,
         run_free(run);
         return CURLE_BAD_FUNCTION_ARGUMENT;
     }
+    if (!tsearch(run, &multi->by_easy, compare_easy)) {
+        run_free(run);
+        return CURLE_OUT_OF_MEMORY;
+    }
+    call->reserved[0] = run;
     call->result = (struct belay_curl_result){0};
     ring_add(&multi->running, &run->ring);
     begin(run);
@@ -382,10 +397,8 @@ static void cancel(struct run *run)
 
 void belay_curl_multi_cancel(struct belay_curl_multi *multi, struct belay_curl_call *call)
 {
-    const struct ring *ring = &multi->running;
-    struct run *run = run_at(ring, ring->next);
-    while (run && run->call != call) run = run_at(ring, run->ring.next);
-    if (run) cancel(run);
+    struct run *run = call->reserved[0];
+    if (run && run->multi == multi && run->state != RUN_DONE) cancel(run);
 }
 
 struct belay_curl_call *belay_curl_multi_take(struct belay_curl_multi *multi)
@@ -393,6 +406,7 @@ struct belay_curl_call *belay_curl_multi_take(struct belay_curl_multi *multi)
     struct run *run = run_at(&multi->done, multi->done.next);
     if (!run) return NULL;
     struct belay_curl_call *call = run->call;
+    call->reserved[0] = NULL;
     ring_remove(&run->ring);
     run_free(run);
     return call;

@@ -51,10 +51,10 @@ struct ring {
 };
 
 struct run {
+    CURL *easy;       /* first: by its address they are found */
     struct ring ring; /* of those under way, or of those that have ended */
     struct belay_curl_multi *multi;
     struct belay_curl_call *call;
-    CURL *easy;
     enum run_state state;
     bool fresh;        /* CURLOPT_FRESH_CONNECT was set */
     bool in_multi;     /* the handle is */
@@ -87,6 +87,7 @@ struct belay_curl_multi {
     void (*wake)(void *wake_data);
     void *wake_data;
     struct ring running, done;
+    void *by_easy;                /* the running ones, as a tree of <search.h> */
     struct belay_instant next_at; /* no run has anything to do before */
     atomic_bool woken;
 };
@@ -118,6 +119,8 @@ void belay__curl_head_clear(struct head *head);
 CURLcode belay__curl_attempt_start(struct run *run, const struct belay_admission *admission);
 void belay__curl_attempt_stop(struct run *run); /* takes it out again */
 struct belay_outcome belay__curl_attempt_outcome(struct run *run, CURLcode code);
+/* What can be told of a request that nothing was done for: for its record. */
+void belay__curl_know_early(struct run *run);
 /* Reads the method and the endpoint, and says what the request is. */
 void belay__curl_know(struct run *run);
 void belay__curl_restore(struct run *run);

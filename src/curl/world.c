@@ -4,21 +4,19 @@
 #include <time.h>
 #include <unistd.h>
 
-static int64_t read_clock(clockid_t clock)
-{
-    struct timespec t;
-    (void)clock_gettime(clock, &t); /* cannot fail for these two */
-    return (int64_t)t.tv_sec * BELAY_NS_PER_S + t.tv_nsec;
-}
-
+/* Reading these two clocks cannot fail. */
 struct belay_instant belay_curl_now(void)
 {
-    return (struct belay_instant){read_clock(CLOCK_MONOTONIC)};
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return belay_instant_of(t.tv_sec, t.tv_nsec);
 }
 
 struct belay_wall belay__curl_wall(void)
 {
-    return (struct belay_wall){read_clock(CLOCK_REALTIME)};
+    struct timespec t;
+    (void)clock_gettime(CLOCK_REALTIME, &t);
+    return belay_wall_of(t.tv_sec, t.tv_nsec);
 }
 
 /* Jitter and ids need luck that differs between processes, no secrecy: without a source of it the
@@ -27,5 +25,5 @@ uint64_t belay__curl_luck(void)
 {
     uint64_t luck;
     if (getentropy(&luck, sizeof luck) == 0) return luck;
-    return (uint64_t)read_clock(CLOCK_MONOTONIC) * UINT64_C(0x9e3779b97f4a7c15);
+    return (uint64_t)belay_curl_now().ns * UINT64_C(0x9e3779b97f4a7c15);
 }

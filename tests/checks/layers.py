@@ -82,6 +82,11 @@ class Project:
     def folder_of(self, path):
         return Path(path).relative_to(self.root / "src").parts[0]
 
+    def declares(self, header, name):
+        """Whether a public header has that function."""
+        path = self.root / "include" / "belay" / header
+        return re.search(rf"\b{re.escape(name)}\(", COMMENT.sub("", path.read_text())) is not None
+
     def may_use(self, folder, other):
         layer = self.layers[folder]
         return other == folder or other in layer.uses or "everything" in layer.uses
@@ -199,8 +204,14 @@ def check_symbols(project, built):
 def symbol_problem(project, folder, member, symbol, homes):
     home = homes.get(symbol)
     if home:
-        seams = [use for use in project.layers[folder].uses if use.startswith(home + "/")]
-        reachable = seams or project.may_use(folder, home)
+        uses = project.layers[folder].uses
+        seams = [use for use in uses if use.startswith(home + "/")]
+        public = [use for use in uses if project.public.get(use) == home]
+        reachable = (
+            seams
+            or project.may_use(folder, home)
+            or any(project.declares(header, symbol) for header in public)
+        )
         return None if reachable else f"uses {symbol} of {home}"
     pure = project.layers[folder].pure
     if pure == "no" or (pure != "yes" and f"{member}.c" not in words(pure)):
