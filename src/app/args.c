@@ -46,6 +46,7 @@ static bool give(struct parse *parse, const struct arg *arg, const char *value)
     size_t first = 0;
     if (arg->values) {
         if (arg->values->count == ARG_VALUES_MAX) return false;
+        arg->values->names[arg->values->count] = arg->name;
         arg->values->items[arg->values->count++] = value;
         return true;
     }

@@ -9,6 +9,7 @@
 #define ARG_VALUES_MAX 64
 struct arg_values {
     const char *items[ARG_VALUES_MAX];
+    const char *names[ARG_VALUES_MAX]; /* by which each was given */
     size_t count;
 };
 

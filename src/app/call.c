@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #define STATUS_BAD_MIN 400
@@ -20,6 +19,7 @@ struct call {
     struct belay_curl_call operation;
     struct call_events events;
     struct call_state state;
+    struct belay_instant deadline_at; /* of all that is done, waiting for the state file too */
     struct belay_target *target;
     CURL *easy;
     int output;       /* a file descriptor; -1: opened with the first byte */
@@ -64,6 +64,12 @@ static void say(struct call *call, const char *text)
 static void on_notice(void *user, const char *text)
 {
     say(user, text);
+}
+
+static bool is_stopped(void *user)
+{
+    (void)user;
+    return stop_signal != 0;
 }
 
 static int on_progress(void *user, const struct belay_curl_progress *progress)
@@ -159,10 +165,17 @@ static void on_operation(void *user, const struct belay_operation_event *event)
 
 #define SET(option, value) good = good && curl_easy_setopt(call->easy, option, value) == CURLE_OK
 
+static const char *method_of(const struct call_options *options)
+{
+    if (options->head) return "HEAD";
+    if (options->method) return options->method;
+    return options->has_body ? "POST" : "GET";
+}
+
 static bool set_request(struct call *call)
 {
     const struct call_options *options = &call->options;
-    bool is_head = options->head || (options->method && strcmp(options->method, "HEAD") == 0);
+    bool is_head = strcmp(method_of(options), "HEAD") == 0;
     bool good = true;
     if (options->has_body) {
         struct belay_slice body = buf_slice(&options->body);
@@ -180,7 +193,8 @@ static bool set_request(struct call *call)
 static bool set_handle(struct call *call)
 {
     const struct call_options *options = &call->options;
-    int64_t silence_s = belay_span_ceil_ms(options->policy.silence_timeout_for) / 1000;
+    int64_t silence_s = (belay_span_ceil_ms(options->policy.silence_timeout_for) + 999) / 1000;
+    int64_t connect_ms = belay_span_ceil_ms(options->connect_for);
     bool good = set_request(call);
     SET(CURLOPT_URL, options->url);
     SET(CURLOPT_PROTOCOLS_STR, "http,https");
@@ -190,6 +204,7 @@ static bool set_handle(struct call *call)
     SET(CURLOPT_WRITEDATA, call);
     SET(CURLOPT_LOW_SPEED_LIMIT, 1L);
     SET(CURLOPT_LOW_SPEED_TIME, silence_s < 1 ? 1L : (long)silence_s);
+    if (connect_ms > 0) SET(CURLOPT_CONNECTTIMEOUT_MS, (long)connect_ms);
     if (options->cacert) SET(CURLOPT_CAINFO, options->cacert);
     if (options->insecure) {
         SET(CURLOPT_SSL_VERIFYPEER, 0L);
@@ -204,9 +219,11 @@ static void fill_operation(struct call *call)
 {
     const struct call_options *options = &call->options;
     bool wants_head = options->include || options->head;
+    struct belay_span left = belay_instant_since(call->deadline_at, belay_curl_now());
     call->operation = (struct belay_curl_call){
         .policy = &options->policy,
         .target = call->target,
+        .deadline_for = belay_span_max(left, belay_span_ns(1)),
         .write = options->write,
         .idempotent = options->idempotent,
         .keyed = options->keyed,
@@ -216,6 +233,7 @@ static void fill_operation(struct call *call)
         .adds_fields = true,
         .headers = options->headers,
         .operation_id = options->operation_id,
+        .method = method_of(options),
         .target_name = options->target,
         .route = options->route,
         .on_progress = on_progress,
@@ -266,7 +284,6 @@ static int perform(struct call *call)
         return CALL_FAILED;
     }
     fill_operation(call);
-    catch_signals();
     CURLcode code = belay_curl_perform(call->easy, &call->operation);
     curl_easy_cleanup(call->easy);
     return end(call, code);
@@ -274,16 +291,14 @@ static int perform(struct call *call)
 
 static int with_target(struct call *call)
 {
-    void *memory = malloc(belay_target_size());
-    if (!memory) {
+    call->target = belay_target_create(&call->options.policy, seed());
+    if (!call->target) {
         say(call, "failed: no memory is left");
         return CALL_FAILED;
     }
-    call->target = belay_target_init(memory, &call->options.policy, seed());
     if (call->options.state) belay_target_share_with(call->target, &call->state.share);
     int code = perform(call);
-    belay_target_deinit(call->target);
-    free(memory);
+    belay_target_destroy(call->target);
     return code;
 }
 
@@ -295,8 +310,9 @@ static int with_files(struct call *call)
         return CALL_USAGE;
     }
     bool shares = options->state != NULL;
+    const struct call_state_owner owner = {on_notice, is_stopped, call};
     if (shares && !call_state_open(&call->state, options->state, belay_slice_z(options->target),
-                                   on_notice, call)) {
+                                   call->deadline_at, &owner)) {
         call_events_close(&call->events);
         return CALL_USAGE;
     }
@@ -316,6 +332,8 @@ int app_call(int argc, char **argv)
         call_options_print_help(stdout);
         code = CALL_DONE;
     } else if (good) {
+        catch_signals();
+        call.deadline_at = belay_instant_add(belay_curl_now(), call.options.policy.deadline_for);
         call.shows_progress = !call.options.silent && isatty(STDERR_FILENO);
         code = with_files(&call);
     }

@@ -37,17 +37,16 @@ static void put(struct call_events *events, const char *line, size_t bytes)
         struct belay_lost_event lost = {events->lost};
         used += belay_lost_event_encode(&lost, out + used, LOST_BYTES_MAX);
     }
+    const ssize_t told = (ssize_t)used;
     memcpy(out + used, line, bytes);
     used += bytes;
     ssize_t wrote = write_whole(events->fd, out, used);
-    if (wrote == (ssize_t)used) {
-        events->lost = 0;
-        events->broken_line = false;
-        return;
-    }
+    /* All but its newline is enough: that one is made up for. */
+    if (wrote >= told - 1) events->lost = 0;
+    if (wrote > 0) events->broken_line = out[wrote - 1] != '\n';
+    if (wrote == (ssize_t)used) return;
     if (!events->error) events->error = wrote < 0 ? errno : ENOSPC;
     events->lost++;
-    events->broken_line = events->broken_line || wrote > 0;
 }
 
 void call_events_attempt(struct call_events *events, const struct belay_attempt_event *event)

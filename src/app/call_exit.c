@@ -18,7 +18,7 @@ const struct call_exit_row CALL_EXITS[] = {
     {CALL_NO_ANSWER, "no_answer", "an error that is not repeated, and no answer"},
     {CALL_ANSWER_CUT, "answer_cut", "the answer began, and broke off"},
     {CALL_OUTPUT, "output", "the answer could not be written"},
-    {CALL_FAILED, "failed", "no call could be made"},
+    {CALL_FAILED, "failed", "no call could be made: what it needs is missing here"},
     {CALL_CANCELLED, "cancelled", "by SIGINT, SIGTERM or SIGHUP"},
 };
 const size_t CALL_EXIT_COUNT = sizeof CALL_EXITS / sizeof CALL_EXITS[0];
@@ -78,5 +78,7 @@ enum call_exit call_exit_of(const struct belay_curl_result *result, bool output_
     if (output_failed) return CALL_OUTPUT;
     if (cancelled && signalled) return CALL_CANCELLED;
     if (result->refused) return of_terminal(result->terminal);
-    return result->ending.attempts == 0 ? CALL_FAILED : of_decision(result);
+    if (result->ending.attempts == 0) return CALL_FAILED;
+    bool failed_here = cancelled && result->outcome.sent == BELAY_UNSENT;
+    return failed_here ? CALL_FAILED : of_decision(result);
 }

@@ -20,7 +20,7 @@
 struct words {
     const char *method, *deadline, *max_time, *connect_timeout, *attempts, *backoff, *retry_on;
     const char *key, *effect, *user;
-    struct arg_values headers, data, data_raw, data_binary, set;
+    struct arg_values headers, data, set; /* data: of all three kinds */
     bool follow;
 };
 
@@ -42,7 +42,8 @@ void call_options_print_help(FILE *to)
           "  -f, --fail                no body of an answer from 400 on\n"
           "  -s, --silent              no progress, no message;  -S, --show-error: but messages\n"
           "  -m, --max-time TIME       --deadline; without a unit it is seconds\n"
-          "      --connect-timeout TIME  looking the name up and connecting [2s]\n"
+          "      --connect-timeout TIME  connecting, from the name to the end of TLS\n"
+          "                            [2s to connect, and 2s for TLS]\n"
           "      --cacert FILE         who is trusted;  -k, --insecure: anybody\n"
           "  -n, --netrc               user and password from ~/.netrc;  --netrc-file FILE\n"
           "\n"
@@ -192,12 +193,14 @@ static bool read_policy(struct call_options *options, const struct words *words)
     policy->connect_timeout_for = policy->tls_timeout_for = belay_span_ms(CONNECT_SECONDS * 1000);
     if (words->deadline && words->max_time)
         return bad("--deadline", "is the same as --max-time, say one of them");
+    if (words->connect_timeout) {
+        if (!set_time(policy, "connect_timeout", words->connect_timeout)) return false;
+        options->connect_for = policy->tls_timeout_for = policy->connect_timeout_for;
+    }
     if (!set_each(policy, &words->set)) return false;
     if (words->deadline && !call_policy_set(policy, "deadline", belay_slice_z(words->deadline)))
         return false;
     if (words->max_time && !set_time(policy, "deadline", words->max_time)) return false;
-    if (words->connect_timeout && !set_time(policy, "connect_timeout", words->connect_timeout))
-        return false;
     if (words->attempts && !call_policy_set(policy, "attempts", belay_slice_z(words->attempts)))
         return false;
     if (words->backoff && !set_backoff(policy, words->backoff)) return false;
@@ -237,11 +240,11 @@ static void strip(struct buf *body, size_t from)
     body->end -= length - kept;
 }
 
-static bool add_data(struct call_options *options, const char *text, const char *option,
-                     bool at_is_file)
+static bool add_data(struct call_options *options, const char *option, const char *text)
 {
     struct buf *body = &options->body;
     bool binary = strcmp(option, "--data-binary") == 0;
+    bool at_is_file = strcmp(option, "--data-raw") != 0;
     if (options->has_body && !buf_add(body, "&", 1)) return bad(option, "no memory is left");
     options->has_body = true;
     size_t from = buf_length(body);
@@ -252,24 +255,10 @@ static bool add_data(struct call_options *options, const char *text, const char 
     return true;
 }
 
-static bool read_body(struct call_options *options, const struct words *words)
+static bool read_body(struct call_options *options, const struct arg_values *data)
 {
-    const struct {
-        const char *option;
-        const struct arg_values *values;
-        bool at_is_file;
-    } kinds[] = {{"--data", &words->data, true},
-                 {"--data-raw", &words->data_raw, false},
-                 {"--data-binary", &words->data_binary, true}};
-    int used = 0;
-    for (int kind = 0; kind < 3; kind++) {
-        const struct arg_values *values = kinds[kind].values;
-        if (values->count > 0 && used++)
-            return bad(kinds[kind].option, "does not go with another kind of data");
-        for (size_t i = 0; i < values->count; i++) {
-            if (!add_data(options, values->items[i], kinds[kind].option, kinds[kind].at_is_file))
-                return false;
-        }
+    for (size_t i = 0; i < data->count; i++) {
+        if (!add_data(options, data->names[i], data->items[i])) return false;
     }
     return true;
 }
@@ -293,9 +282,12 @@ static bool add_header_file(struct call_options *options, const char *name)
 {
     struct buf text;
     buf_init(&text, HEADER_LINE_BYTES_MAX);
-    bool good =
-        read_file("--header", name, HEADER_LINE_BYTES_MAX - 1, &text) && buf_add(&text, "", 1);
-    for (char *line = good ? text.data + text.start : NULL; good && line && *line;) {
+    bool good = read_file("--header", name, HEADER_LINE_BYTES_MAX - 1, &text);
+    struct belay_slice all = buf_slice(&text);
+    if (good && all.length > 0 && memchr(all.data, '\0', all.length))
+        good = bad("--header", "%s has a NUL in it", name);
+    if (good && !buf_add(&text, "", 1)) good = bad("--header", "no memory is left");
+    for (char *line = good ? text.data + text.start : NULL; good && *line;) {
         size_t length = strcspn(line, "\r\n");
         char *next = line + length + strspn(line + length, "\r\n");
         line[length] = '\0';
@@ -362,8 +354,7 @@ static bool read_url_parts(struct call_options *options, CURLU *url)
     curl_free(host);
     curl_free(port);
     curl_free(scheme);
-    for (char *c = options->target; fits && *c; c++)
-        *c = (char)(*c | (*c >= 'A' && *c <= 'Z') << 5);
+    for (char *c = options->target; fits && *c; c++) *c = char_lower(*c);
     if (code == CURLUE_UNSUPPORTED_SCHEME || (scheme && !http))
         return bad("URL", "only http and https are called");
     if (code != CURLUE_OK) return bad("URL", "%s", curl_url_strerror(code));
@@ -410,10 +401,11 @@ static bool read_request(struct call_options *options, const struct words *words
     options->method = words->method;
     const char *method = words->method ? words->method : "GET";
     if (!is_token(method)) return bad("--request", "'%.20s' is no method", method);
-    bool body_of_head = options->head && (words->data.count || words->data_raw.count ||
-                                          words->data_binary.count || words->method);
-    if (body_of_head) return bad("--head", "does not go with data or another method");
-    if (!read_headers(options, words) || !read_body(options, words)) return false;
+    if (options->head && (words->data.count || words->method))
+        return bad("--head", "does not go with data or another method");
+    if (strcmp(method, "HEAD") == 0 && words->data.count)
+        return bad("--request", "HEAD does not go with data");
+    if (!read_headers(options, words) || !read_body(options, &words->data)) return false;
     bool safe = belay_method_is_safe(belay_method_parse(belay_slice_z(method))) &&
                 !(options->has_body && !words->method);
     if (is_read && !safe) options->idempotent = true; /* what only reads may be repeated */
@@ -456,8 +448,8 @@ bool call_options_read(struct call_options *options, int argc, char **argv)
         VALUE("-u", "--user", &words.user),
         FLAG("-L", "--location", &words.follow),
         FLAG("-h", "--help", &options->help),
-        {"--data-raw", NULL, NULL, &words.data_raw},
-        {"--data-binary", NULL, NULL, &words.data_binary},
+        {"--data-raw", NULL, NULL, &words.data},
+        {"--data-binary", NULL, NULL, &words.data},
         {"--connect-timeout", &words.connect_timeout, NULL, NULL},
         {"--cacert", &options->cacert, NULL, NULL},
         {"--netrc-file", &options->netrc_file, NULL, NULL},

@@ -25,6 +25,7 @@ struct call_options {
     const char *output; /* NULL: the standard output */
     const char *cacert, *netrc_file, *state, *events, *route, *operation_id;
     struct belay_policy policy;
+    struct belay_span connect_for; /* all of connecting; 0: the policy's clocks alone */
     bool help;
 };
 

@@ -120,6 +120,8 @@ void call_say_failure(enum call_exit code, const char *target,
     add(line, "%s: ", call_exit_word(code));
     add_reason(line, code, target, result);
     add_hint(line, result);
-    bool unknown = result->ending.effect == BELAY_EFFECT_UNKNOWN && code != CALL_CHECK_STATE;
+    /* An answer says itself what was done, as far as it can be told. */
+    bool unknown = result->ending.effect == BELAY_EFFECT_UNKNOWN && code != CALL_CHECK_STATE &&
+                   code != CALL_STOP;
     if (unknown) add(line, "; the outcome is unknown: it may have been carried out");
 }

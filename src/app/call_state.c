@@ -19,14 +19,24 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BOOT_BYTES = 16, SEQUENCE_AT = 8, NAME_AT = 50, STATE_AT = 320, COPIES = 2 };
+enum {
+    SEQUENCE_AT = 8,
+    INSTANT_AT = 16,
+    WALL_AT = 24,
+    BOOT_AT = 32,
+    LENGTH_AT = 48,
+    NAME_AT = 50,
+    STATE_AT = 320
+};
+enum { BOOT_BYTES = 16, COPIES = 2 };
 
-#define LOCK_TRIES_MAX 2000 /* a millisecond each: others hold it for microseconds */
+#define LOCK_WAIT_MS_MAX 2000 /* others hold it for microseconds */
 #define FILE_BYTES                                                                                 \
     (CALL_STATE_HEADER_BYTES + (off_t)CALL_STATE_TARGETS_MAX * COPIES * CALL_STATE_RECORD_BYTES)
 
 #define SLOTS_AT ((off_t)1 << 40) /* no byte of the file */
 
+static const char LOCK_IS_HELD[] = "another run holds its lock";
 static const char MAGIC[] = "belay state, version ";
 static const char HEADER[CALL_STATE_HEADER_BYTES] = "belay state, version 1\n";
 
@@ -49,7 +59,7 @@ static bool tell(struct call_state *state, const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(text + used, sizeof text - (size_t)used, format, arguments);
     va_end(arguments);
-    state->notice(state->user, text);
+    state->owner.notice(state->owner.user, text);
     return false;
 }
 
@@ -96,14 +106,15 @@ static bool is_empty(const struct record *record)
 
 static bool is_whole(const struct record *record)
 {
-    uint64_t length = get(record->bytes + 48, 2);
+    uint64_t length = get(record->bytes + LENGTH_AT, 2);
     return get(record->bytes, 8) == checksum(record) && sequence(record) > 0 && length > 0 &&
            length <= CALL_STATE_NAME_BYTES_MAX;
 }
 
 static struct belay_slice name_of(const struct record *record)
 {
-    return belay_slice((const char *)record->bytes + NAME_AT, (size_t)get(record->bytes + 48, 2));
+    return belay_slice((const char *)record->bytes + NAME_AT,
+                       (size_t)get(record->bytes + LENGTH_AT, 2));
 }
 
 static off_t place(int slot, int copy)
@@ -120,11 +131,18 @@ static bool write_record(const struct call_state *state, const struct record *re
 
 /* ---- clocks ---- */
 
-static int64_t read_clock(clockid_t clock)
+static struct belay_instant instant_now(void)
 {
     struct timespec time;
-    (void)clock_gettime(clock, &time);
-    return (int64_t)time.tv_sec * BELAY_NS_PER_S + time.tv_nsec;
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    return belay_instant_of(time.tv_sec, time.tv_nsec);
+}
+
+static struct belay_wall wall_now(void)
+{
+    struct timespec time;
+    (void)clock_gettime(CLOCK_REALTIME, &time);
+    return belay_wall_of(time.tv_sec, time.tv_nsec);
 }
 
 /* All zero when the system does not say: then no instant is taken to be of this boot. */
@@ -148,12 +166,11 @@ static struct belay_instant exported_at(const struct record *record)
 {
     static const unsigned char unknown[BOOT_BYTES];
     unsigned char boot[BOOT_BYTES];
-    int64_t now = read_clock(CLOCK_MONOTONIC), written = (int64_t)get(record->bytes + 16, 8);
+    int64_t now = instant_now().ns, written = (int64_t)get(record->bytes + INSTANT_AT, 8);
     read_boot(boot);
     bool known = memcmp(boot, unknown, BOOT_BYTES) != 0;
-    if (!known || memcmp(boot, record->bytes + 32, BOOT_BYTES) != 0) {
-        int64_t passed =
-            belay_ns_sub(read_clock(CLOCK_REALTIME), (int64_t)get(record->bytes + 24, 8));
+    if (!known || memcmp(boot, record->bytes + BOOT_AT, BOOT_BYTES) != 0) {
+        int64_t passed = belay_ns_sub(wall_now().ns, (int64_t)get(record->bytes + WALL_AT, 8));
         written = belay_ns_sub(now, passed > 0 ? passed : 0);
     }
     return (struct belay_instant){written < now ? written : now};
@@ -172,12 +189,16 @@ static bool set_lock(int fd, short type, off_t from, off_t bytes)
 static bool lock(struct call_state *state)
 {
     const struct timespec pause = {.tv_nsec = BELAY_NS_PER_MS};
-    for (int i = 0; i < LOCK_TRIES_MAX; i++) {
+    struct belay_instant now = instant_now();
+    struct belay_span half = {belay_instant_since(state->deadline_at, now).ns / 2};
+    struct belay_instant until =
+        belay_instant_add(now, belay_span_min(half, belay_span_ms(LOCK_WAIT_MS_MAX)));
+    for (;;) {
         if (set_lock(state->fd, F_WRLCK, 0, FILE_BYTES)) return true;
-        if (errno != EAGAIN && errno != EACCES && errno != EINTR) break;
+        if (errno != EAGAIN && errno != EACCES && errno != EINTR) return false;
+        if (state->owner.stopped(state->owner.user) || instant_now().ns >= until.ns) return false;
         (void)nanosleep(&pause, NULL);
     }
-    return false;
 }
 
 static void unlock(struct call_state *state)
@@ -235,7 +256,7 @@ static void look_at(struct search *search, int slot, const struct record copies[
         return;
     }
     const struct record *record = &copies[copy];
-    int64_t wall_ns = (int64_t)get(record->bytes + 24, 8);
+    int64_t wall_ns = (int64_t)get(record->bytes + WALL_AT, 8);
     if (search->oldest < 0 || wall_ns < search->oldest_ns) {
         search->oldest = slot;
         search->oldest_ns = wall_ns;
@@ -283,7 +304,7 @@ static bool load(struct belay_target_share *share, struct belay_instant now,
     struct call_state *state = CONTAINER_OF(share, struct call_state, share);
     struct search search;
     if (state->alone) return false;
-    if (!lock(state)) return go_alone(state, "another run holds its lock");
+    if (!lock(state)) return go_alone(state, LOCK_IS_HELD);
     if (!search_all(state, &search)) {
         unlock(state);
         return go_alone(state, "it cannot be read");
@@ -295,7 +316,7 @@ static bool load(struct belay_target_share *share, struct belay_instant now,
         *at = exported_at(&search.record);
         return true;
     }
-    belay_target_state_init(&share->state, (uint64_t)read_clock(CLOCK_REALTIME));
+    belay_target_state_init(&share->state, (uint64_t)wall_now().ns);
     *at = now;
     if (make_room(state, &search)) return true;
     unlock(state);
@@ -307,10 +328,10 @@ static void store(struct belay_target_share *share, struct belay_instant at)
     struct call_state *state = CONTAINER_OF(share, struct call_state, share);
     struct record record = {0};
     put(record.bytes + SEQUENCE_AT, state->sequence, 8);
-    put(record.bytes + 16, (uint64_t)at.ns, 8);
-    put(record.bytes + 24, (uint64_t)read_clock(CLOCK_REALTIME), 8);
-    read_boot(record.bytes + 32);
-    put(record.bytes + 48, state->target.length, 2);
+    put(record.bytes + INSTANT_AT, (uint64_t)at.ns, 8);
+    put(record.bytes + WALL_AT, (uint64_t)wall_now().ns, 8);
+    read_boot(record.bytes + BOOT_AT);
+    put(record.bytes + LENGTH_AT, state->target.length, 2);
     memcpy(record.bytes + NAME_AT, state->target.data, state->target.length);
     belay_target_state_encode(&share->state, record.bytes + STATE_AT);
     put(record.bytes, checksum(&record), 8);
@@ -344,22 +365,25 @@ static bool check_file(struct call_state *state)
     struct stat about;
     if (fstat(state->fd, &about) != 0) return tell(state, "cannot be read: %s", strerror(errno));
     if (!S_ISREG(about.st_mode)) return tell(state, "is no regular file");
-    if (!lock(state)) return tell(state, "another run holds its lock");
+    if (!lock(state)) {
+        (void)go_alone(state, LOCK_IS_HELD);
+        return true;
+    }
     bool good = check_header(state);
     unlock(state);
     return good;
 }
 
 bool call_state_open(struct call_state *state, const char *file, struct belay_slice target,
-                     void (*notice)(void *user, const char *text), void *user)
+                     struct belay_instant deadline_at, const struct call_state_owner *owner)
 {
     CHECK(target.length > 0 && target.length <= CALL_STATE_NAME_BYTES_MAX);
     *state = (struct call_state){
         .share = {.load = load, .store = store, .take_slot = take_slot, .give_slot = give_slot},
         .file = file,
         .target = target,
-        .notice = notice,
-        .user = user};
+        .owner = *owner,
+        .deadline_at = deadline_at};
     const int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
     state->fd = open(file, flags, 0600);
     state->slot_fd = open(file, flags, 0600);

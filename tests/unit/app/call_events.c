@@ -81,6 +81,36 @@ static void test_a_line_that_was_cut_is_left_and_told(void **state)
     call_events_close(&events);
 }
 
+/* Cut at every byte: each loss is told once, and the lines that are whole are lines. */
+static void test_a_loss_is_told_once_wherever_the_telling_is_cut(void **state)
+{
+    (void)state;
+    struct call_events events;
+    for (rlim_t room = 0; room < 120; room++) {
+        assert_true(call_events_open(&events, file));
+        size_t begin = read_back();
+        full_at(begin + 5);
+        one(&events, "cut");
+        full_at(begin + 5 + room);
+        one(&events, "cut-again");
+        full_at(RLIM_INFINITY);
+        one(&events, "last");
+        (void)read_back();
+        int told = 0;
+        static const char key[] = "{\"v\":1,\"event\":\"lost\",\"records\":";
+        for (char *at = text + begin; (at = strstr(at, key)); at += sizeof key - 1) {
+            int records = atoi(at + sizeof key - 1);
+            bool whole = at[sizeof key - 1 + 1] == '}' && at[sizeof key - 1 + 2] == '\n';
+            if (whole) told += records;
+            assert_int_equal(at[-1], '\n');
+        }
+        assert_int_equal(told, 2);
+        assert_null(strstr(text + begin, "\n\n"));
+        call_events_close(&events);
+        assert_int_equal(truncate(file, 0), 0);
+    }
+}
+
 static void test_it_is_appended_to(void **state)
 {
     (void)state;
@@ -111,6 +141,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_line_that_was_cut_is_left_and_told),
+        cmocka_unit_test(test_a_loss_is_told_once_wherever_the_telling_is_cut),
         cmocka_unit_test(test_it_is_appended_to),
         cmocka_unit_test(test_nobody_asked_for_them),
     };

@@ -62,6 +62,9 @@ static void test_what_stopped_it_is_told_apart(void **state)
     result.outcome.error = BELAY_ERROR_CANCELLED;
     assert_int_equal(call_exit_of(&result, false, true), CALL_CANCELLED);
     assert_int_equal(call_exit_of(&result, true, false), CALL_OUTPUT);
+    result.outcome.sent = BELAY_UNSENT; /* nobody cancelled it: a certificate file is missing */
+    assert_int_equal(call_exit_of(&result, false, false), CALL_FAILED);
+    assert_int_equal(call_exit_of(&result, false, true), CALL_CANCELLED);
     result = (struct belay_curl_result){.code = CURLE_OUT_OF_MEMORY};
     assert_int_equal(call_exit_of(&result, false, false), CALL_FAILED);
 }
@@ -108,6 +111,9 @@ static void test_a_failure_is_one_line(void **state)
     says(CALL_DEADLINE_EXCEEDED, &result,
          "deadline_exceeded: a:80: 1 attempt in 620 ms, the last one saw timeout before an answer "
          "came; the outcome is unknown: it may have been carried out");
+    result.outcome = (struct belay_outcome){.status = 503};
+    result.reason = BELAY_REASON_NOT_REPEATABLE;
+    says(CALL_STOP, &result, "stop: the answer of a:80 is 503 (not_repeatable)");
     result = refused(BELAY_TERMINAL_BREAKER_OPEN);
     result.has_hint = true;
     result.retry_hint = belay_span_ms(4201);

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { WORDS_MAX = 24 };
 
@@ -75,6 +76,8 @@ static void test_times_have_units_or_are_seconds_as_in_curl(void **state)
         assert_true(READS("-m", times[i].text, "--connect-timeout", times[i].text));
         assert_int_equal(ms(options.policy.deadline_for), times[i].ms);
         assert_int_equal(ms(options.policy.connect_timeout_for), times[i].ms);
+        assert_int_equal(ms(options.policy.tls_timeout_for), times[i].ms);
+        assert_int_equal(ms(options.connect_for), times[i].ms);
     }
     assert_false(READS("--deadline", "2"));
     assert_false(READS("-m", "."));
@@ -138,6 +141,51 @@ static void test_what_the_request_is(void **state)
     assert_true(READS("-H", "X-Empty;", "-H", "Accept:"));
 }
 
+static void body_is(const char *expected)
+{
+    struct belay_slice body = buf_slice(&options.body);
+    assert_int_equal(body.length, strlen(expected));
+    assert_memory_equal(body.data, expected, body.length);
+}
+
+static void test_data_of_all_kinds_is_joined_in_its_order(void **state)
+{
+    (void)state;
+    assert_true(READS("--data-raw", "@a=1", "-d", "b=2", "--data-binary", "c=3", "--data", "d"));
+    body_is("@a=1&b=2&c=3&d");
+    assert_true(READS("--data-binary", "a", "--data-ascii", "b", "--data-raw", ""));
+    body_is("a&b&");
+}
+
+static void test_a_head_has_no_data(void **state)
+{
+    (void)state;
+    assert_false(READS("-I", "-d", "x"));
+    assert_false(READS("-X", "HEAD", "-d", "x"));
+    assert_false(READS("-X", "HEAD", "--data-raw", ""));
+    assert_true(READS("-X", "HEAD"));
+}
+
+static void test_a_header_file_with_a_nul_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t bytes;
+        bool good;
+    } rows[] = {{"A: 1\nB: 2\n", 10, true}, {"", 0, true},          {"A: 1\n\0B: 2\n", 11, false},
+                {"A: 1\0", 5, false},       {"\0A: 1\n", 6, false}, {"A: 1\nB: \0002", 10, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char name[] = "/tmp/belay_headers_XXXXXX", at[64];
+        int fd = mkstemp(name);
+        assert_int_equal(write(fd, rows[i].text, rows[i].bytes), rows[i].bytes);
+        (void)close(fd);
+        (void)snprintf(at, sizeof at, "@%s", name);
+        assert_int_equal(READS("-H", at), rows[i].good);
+        (void)unlink(name);
+    }
+}
+
 static int clean(void **state)
 {
     (void)state;
@@ -155,6 +203,9 @@ int main(void)
         cmocka_unit_test(test_a_backoff_is_a_kind_and_two_times),
         cmocka_unit_test(test_any_option_of_a_policy_can_be_set),
         cmocka_unit_test(test_what_the_request_is),
+        cmocka_unit_test(test_data_of_all_kinds_is_joined_in_its_order),
+        cmocka_unit_test(test_a_head_has_no_data),
+        cmocka_unit_test(test_a_header_file_with_a_nul_is_refused),
     };
     return cmocka_run_group_tests_name("call_options", tests, NULL, clean);
 }

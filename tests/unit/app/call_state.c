@@ -24,6 +24,8 @@ static char folder[] = "/tmp/belay_call_state_XXXXXX";
 static char file[64];
 static char said[1024]; /* the last notice */
 static int notices;
+static bool stopped;
+static int64_t time_left_ms;
 
 static const struct belay_traits get = {.safe_method = true};
 
@@ -47,6 +49,8 @@ static int anew(void **state)
     (void)state;
     (void)unlink(file);
     notices = 0;
+    stopped = false;
+    time_left_ms = 10000;
     said[0] = '\0';
     return 0;
 }
@@ -62,12 +66,24 @@ static struct belay_instant now(void)
 {
     struct timespec time;
     (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return (struct belay_instant){(int64_t)time.tv_sec * BELAY_NS_PER_S + time.tv_nsec};
+    return belay_instant_of(time.tv_sec, time.tv_nsec);
+}
+
+static bool is_stopped(void *user)
+{
+    (void)user;
+    return stopped;
+}
+
+static const struct call_state_owner owner = {on_notice, is_stopped, NULL};
+static struct belay_instant deadline(void)
+{
+    return belay_instant_add(now(), belay_span_ms(time_left_ms));
 }
 
 static bool open_for(struct call_state *call_state, const char *target)
 {
-    return call_state_open(call_state, file, belay_slice_z(target), on_notice, NULL);
+    return call_state_open(call_state, file, belay_slice_z(target), deadline(), &owner);
 }
 
 static struct belay_policy policy(void)
@@ -283,8 +299,8 @@ static void test_what_is_not_ours_is_left_as_it_is(void **state)
         assert_int_equal(read_image(), length);
         assert_memory_equal(image, texts[i], length);
     }
-    assert_false(call_state_open(&call_state, folder, belay_slice_z("a:80"), on_notice, NULL));
-    assert_false(call_state_open(&call_state, "/dev/null", belay_slice_z("a"), on_notice, NULL));
+    assert_false(call_state_open(&call_state, folder, belay_slice_z("a:80"), deadline(), &owner));
+    assert_false(call_state_open(&call_state, "/dev/null", belay_slice_z("a"), deadline(), &owner));
     assert_non_null(strstr(said, "no regular file"));
 }
 
@@ -319,6 +335,67 @@ static void test_a_lock_that_cannot_be_had_is_told_and_the_run_goes_on_alone(voi
     (void)close(other);
     assert_false(call_state.share.load(&call_state.share, now(), &at)); /* nor later */
     assert_int_equal(notices, 1);
+    call_state_close(&call_state);
+}
+
+/* The file with its whole range locked, as by a run that was stopped; close it to unlock. */
+static int hold_lock(void)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int other = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_int_equal(fcntl(other, F_OFD_SETLK, &whole), 0);
+    return other;
+}
+
+static int64_t ms_since(struct belay_instant start)
+{
+    return belay_span_floor_ms(belay_instant_since(now(), start));
+}
+
+static void test_a_lock_held_at_the_opening_is_told_and_the_run_goes_on_alone(void **state)
+{
+    (void)state;
+    struct belay_policy with = policy();
+    int other = hold_lock();
+    time_left_ms = 100;
+    assert_int_equal(run_once("a:80", &with, 200).status, 200);
+    assert_int_equal(notices, 1);
+    assert_non_null(strstr(said, "another run holds its lock; this run goes on without it"));
+    (void)close(other);
+    struct stat about;
+    assert_int_equal(stat(file, &about), 0);
+    assert_int_equal(about.st_size, 0); /* another's, while it was locked */
+}
+
+static void test_a_lock_is_waited_for_within_the_deadline(void **state)
+{
+    (void)state;
+    struct call_state call_state;
+    struct belay_instant at, start;
+    static const int64_t left_ms[] = {100, 1, -50};
+    for (int i = 0; i < 3; i++) {
+        time_left_ms = left_ms[i];
+        assert_true(open_for(&call_state, "a:80"));
+        int other = hold_lock();
+        start = now();
+        assert_false(call_state.share.load(&call_state.share, now(), &at));
+        assert_true(ms_since(start) < 1000); /* two seconds is what it may take at most */
+        (void)close(other);
+        call_state_close(&call_state);
+    }
+}
+
+static void test_a_signal_ends_the_waiting_for_a_lock(void **state)
+{
+    (void)state;
+    struct call_state call_state;
+    struct belay_instant at, start = now();
+    assert_true(open_for(&call_state, "a:80"));
+    int other = hold_lock();
+    stopped = true;
+    assert_false(call_state.share.load(&call_state.share, now(), &at));
+    assert_true(ms_since(start) < 1000);
+    (void)close(other);
     call_state_close(&call_state);
 }
 
@@ -424,6 +501,9 @@ int main(void)
         TEST(test_what_is_not_ours_is_left_as_it_is),
         TEST(test_a_file_that_was_cut_at_any_byte_is_used),
         TEST(test_a_lock_that_cannot_be_had_is_told_and_the_run_goes_on_alone),
+        TEST(test_a_lock_held_at_the_opening_is_told_and_the_run_goes_on_alone),
+        TEST(test_a_lock_is_waited_for_within_the_deadline),
+        TEST(test_a_signal_ends_the_waiting_for_a_lock),
         TEST(test_twenty_runs_at_once_share_one_budget),
         TEST(test_calls_in_flight_are_counted_over_all_runs),
         TEST(test_a_run_that_is_killed_leaves_a_good_file),
