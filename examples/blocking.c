@@ -7,8 +7,10 @@
 #include <belay/belay.h>
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -21,33 +23,69 @@ static struct belay_instant now(void)
     return belay_instant_of(t.tv_sec, t.tv_nsec);
 }
 
-/* One call, which may take as long as `limit`, and what it came to. The answer to HTTP/1.0 ends
- * with its connection. */
-static struct belay_outcome attempt(const char *port, const char *path, struct belay_span limit)
+/* The next blocking call on the socket ends at `end_at` at the latest. */
+static void limit(int fd, struct belay_instant end_at)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port))};
-    struct timeval silence = {limit.ns / BELAY_NS_PER_S, limit.ns % BELAY_NS_PER_S / 1000 + 1};
-    char request[1024], answer[4096] = "";
-    int status = 0, length = snprintf(request, sizeof request, "GET %s HTTP/1.0\r\n\r\n", path);
+    int64_t ns = belay_instant_since(end_at, now()).ns, us = ns > 1000 ? ns / 1000 : 1;
+    struct timeval left = {us / 1000000, us % 1000000}; /* 0 would be no limit */
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &left, sizeof left);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &left, sizeof left);
+}
+
+static struct belay_outcome lost(enum belay_phase phase, enum belay_sent sent)
+{
+    bool late = errno == EAGAIN || errno == EINPROGRESS || errno == ETIMEDOUT;
+    enum belay_error_class error = late                    ? BELAY_ERROR_TIMEOUT
+                                   : errno == ECONNREFUSED ? BELAY_ERROR_REFUSED
+                                                           : BELAY_ERROR_RESET;
+    return belay_outcome_error(error, phase, sent);
+}
+
+/* Reads the answer, which ends with its connection (HTTP/1.0), and keeps its beginning. */
+static struct belay_outcome answer(int fd, struct belay_instant end_at)
+{
+    char head[13] = "", piece[4096]; /* "HTTP/1.1 200" */
+    size_t kept = 0;
+    int status = 0;
+    for (;;) {
+        limit(fd, end_at);
+        ssize_t got = recv(fd, piece, sizeof piece, 0);
+        for (ssize_t i = 0; i < got && kept < sizeof head - 1; i++) head[kept++] = piece[i];
+        sscanf(head, "HTTP/1.1 %3d", &status);
+        if (got < 0) return lost(status ? BELAY_PHASE_BODY : BELAY_PHASE_HEADERS, BELAY_SENT);
+        if (got == 0) break;
+    }
+    if (status) return belay_outcome_status(status);
+    return belay_outcome_error(BELAY_ERROR_CLOSED, BELAY_PHASE_HEADERS, BELAY_SENT);
+}
+
+/* One call, which ends at `end_at` at the latest, and what it came to. */
+static struct belay_outcome attempt(const char *port, const char *request,
+                                    struct belay_instant end_at)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port))};
+    struct belay_outcome outcome;
     int fd = socket(AF_INET, SOCK_STREAM, 0);
 
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &silence, sizeof silence);
-    if (connect(fd, (struct sockaddr *)&address, sizeof address) != 0) {
-        close(fd);
-        return belay_outcome_error(BELAY_ERROR_REFUSED, BELAY_PHASE_CONNECT, BELAY_UNSENT);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    limit(fd, end_at);
+    if (connect(fd, (struct sockaddr *)&to, sizeof to) != 0) {
+        outcome = lost(BELAY_PHASE_CONNECT, BELAY_UNSENT);
+    } else if (send(fd, request, strlen(request), MSG_NOSIGNAL) < 0) {
+        outcome = lost(BELAY_PHASE_SEND, BELAY_SENT);
+    } else {
+        outcome = answer(fd, end_at);
     }
-    send(fd, request, (size_t)length, MSG_NOSIGNAL);
-    ssize_t got = recv(fd, answer, sizeof answer - 1, MSG_WAITALL);
     close(fd);
-    if (sscanf(answer, "HTTP/1.1 %3d", &status) == 1) return belay_outcome_status(status);
-    return belay_outcome_error(got < 0 ? BELAY_ERROR_TIMEOUT : BELAY_ERROR_CLOSED,
-                               BELAY_PHASE_HEADERS, BELAY_SENT);
+    return outcome;
 }
 
 int main(int argc, char **argv)
 {
-    if (argc != 3) return 2;
+    char request[1024] = "";
+    const char *path = argc == 3 ? argv[2] : "";
+    int length = snprintf(request, sizeof request, "GET %s HTTP/1.0\r\n\r\n", path);
+    if (argc != 3 || length >= (int)sizeof request) return 2;
     struct belay_policy policy = belay_policy_default();
     struct belay_target *origin = belay_target_create(&policy, (uint64_t)getpid());
     struct belay_traits traits = belay_traits_of(BELAY_METHOD_GET);
@@ -66,7 +104,7 @@ int main(int argc, char **argv)
         }
         uint64_t luck;
         getrandom(&luck, sizeof luck, 0);
-        struct belay_outcome outcome = attempt(argv[1], argv[2], may.remaining);
+        struct belay_outcome outcome = attempt(argv[1], request, may.at);
         struct belay_verdict verdict = belay_operation_record(&op, &outcome, now(), luck);
         printf("attempt %u: %d, %s\n", verdict.attempt, outcome.status,
                belay_decision_name(verdict.decision));

@@ -42,7 +42,7 @@ int main(int argc, char **argv)
     int count = argc == 3 ? atoi(argv[2]) : 0;
     if (count <= 0) return 2;
     CURLM *curl = curl_multi_init();
-    struct belay_curl_multi *multi = belay_curl_multi_create(curl, NULL, NULL);
+    struct belay_curl_multi *multi = curl ? belay_curl_multi_create(curl, NULL, NULL) : NULL;
     struct belay_policy policy = belay_policy_default();
     policy.bulkhead = (struct belay_bulkhead_config){.enabled = true, .max = 8, .queue = 1000};
     policy.budget.burst = 1000; /* to be shown how every call fails twice */
@@ -51,15 +51,19 @@ int main(int argc, char **argv)
 
     CURL **easy = calloc((size_t)count, sizeof(CURL *));
     struct belay_curl_call *calls = calloc((size_t)count, sizeof *calls);
+    if (!multi || !target || !easy || !calls) return 1;
+    int begun = 0;
     for (int i = 0; i < count; i++) {
         easy[i] = curl_easy_init();
         curl_easy_setopt(easy[i], CURLOPT_URL, argv[1]);
         curl_easy_setopt(easy[i], CURLOPT_WRITEFUNCTION, drop);
         calls[i] = (struct belay_curl_call){
             .policy = &policy, .target = target, .target_name = "orders", .adds_fields = true};
-        belay_curl_multi_add(multi, easy[i], &calls[i]);
+        CURLcode code = belay_curl_multi_add(multi, easy[i], &calls[i]);
+        if (code != CURLE_OK) fprintf(stderr, "not begun: %s\n", curl_easy_strerror(code));
+        begun += code == CURLE_OK; /* else take will not give it */
     }
-    int good = run(curl, multi, count);
+    int good = run(curl, multi, begun);
 
     belay_curl_multi_destroy(multi);
     for (int i = 0; i < count; i++) curl_easy_cleanup(easy[i]);

@@ -137,7 +137,6 @@ static void attempt(struct call *call, const struct belay_admission *may)
     call->sent = BELAY_UNSENT;
     call->got = 0;
     memset(call->answer, 0, sizeof call->answer);
-    snprintf(call->request, sizeof call->request, "GET %s HTTP/1.0\r\n\r\n", call->path);
     uv_tcp_init(call->timer.loop, &call->socket);
     call->socket.data = call->connecting.data = call->writing.data = call;
     arm(call, may->at, on_limit);
@@ -203,6 +202,9 @@ int main(int argc, char **argv)
     for (int i = 2; i < argc; i++) {
         uv_ip4_addr("127.0.0.1", atoi(argv[1]), &calls[i].origin);
         calls[i].path = argv[i];
+        int length =
+            snprintf(calls[i].request, sizeof calls[i].request, "GET %s HTTP/1.0\r\n\r\n", argv[i]);
+        if (length >= (int)sizeof calls[i].request) return 2;
         begin(&calls[i], &policy, target);
     }
     int unfinished = uv_run(uv_default_loop(), UV_RUN_DEFAULT);
