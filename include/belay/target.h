@@ -4,8 +4,8 @@
  * through `belay_operation_admit`, `_record` and `_finish` (operation.h); nobody else changes that
  * state. Limits mean what they say whatever the number of threads. Thread rule: every function may
  * be called from any thread. `now` may come from different threads' clocks: the target clamps it to
- * the latest it has seen. No function blocks longer than the lock; only
- * create allocates.
+ * the latest it has seen. No function blocks longer than the lock, and, once the target is shared
+ * (belay_target_share_with), than what `load` and `store` do under it; only create allocates.
  */
 #ifndef BELAY_TARGET_H
 #define BELAY_TARGET_H

@@ -236,9 +236,8 @@ static bool decide(const struct question *q, struct answer *answer)
     const struct belay_instant start = {BELAY_NS_PER_S};
     struct belay_policy policy = belay_policy_default();
     struct belay_operation op;
-    void *memory = malloc(belay_target_size());
-    if (!memory) return false;
-    struct belay_target *target = belay_target_init(memory, &policy, 1);
+    struct belay_target *target = belay_target_create(&policy, 1);
+    if (!target) return false;
     belay_operation_init(&op, &policy, target, &q->traits, start,
                          belay_instant_add(start, policy.deadline_for), NULL);
     (void)belay_operation_admit(&op, start);
@@ -246,8 +245,7 @@ static bool decide(const struct question *q, struct answer *answer)
     *answer =
         (struct answer){belay_operation_class(&op, &q->outcome), verdict.decision, verdict.reason};
     (void)belay_operation_finish(&op, start);
-    belay_target_deinit(target);
-    free(memory);
+    belay_target_destroy(target);
     return true;
 }
 

@@ -461,10 +461,14 @@ static void on_body(void *owner, struct server_exchange *exchange, struct belay_
     (void)owner;
     act->body_bytes += piece.length;
     if (act->script.echo && !buf_add(&act->echo, piece.data, piece.length)) {
+        bool too_long = buf_length(&act->echo) + piece.length > ECHO_BYTES_MAX;
         act_count_body(act, false);
         act_destroy(act);
-        flaky_answer(exchange, 413, TEXT("text/plain"),
-                     TEXT("the body is too long to be echoed\n"));
+        if (too_long)
+            flaky_answer(exchange, 413, TEXT("text/plain"),
+                         TEXT("the body is too long to be echoed\n"));
+        else
+            flaky_answer(exchange, 503, TEXT("text/plain"), TEXT("no memory is left\n"));
         return;
     }
     if (!end) return;

@@ -40,7 +40,8 @@ static size_t feed(void *out, size_t size, void *owner)
     if (c == EOF) return 0;
     char byte = (char)c;
     if (!buf_add(&input->text, &byte, 1)) {
-        input->too_large = true;
+        input->too_large = buf_length(&input->text) == INPUT_OBJECT_BYTES_MAX;
+        input->no_memory = !input->too_large;
         return 0;
     }
     advance(input, byte);
@@ -65,6 +66,8 @@ static enum input_step fail_syntax(const struct input *input, const json_error_t
     print_position(input, input->begin_line + line - 1, column);
     if (input->too_large) {
         fprintf(input->errors, "an object of more than %zu bytes\n", INPUT_OBJECT_BYTES_MAX);
+    } else if (input->no_memory) {
+        fputs("no memory is left\n", input->errors);
     } else {
         fprintf(input->errors, "no valid JSON: %s\n", error->text);
     }

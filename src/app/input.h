@@ -18,7 +18,7 @@ struct input {
     size_t begin_line, begin_column; /* of the object */
     struct buf text;                 /* the object's bytes */
     json_t *object;
-    bool too_large;
+    bool too_large, no_memory;
 };
 
 enum input_step { INPUT_OBJECT, INPUT_END, INPUT_BAD };

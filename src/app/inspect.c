@@ -87,7 +87,7 @@ static int read_when(const char *name, const char *text, bool *has, struct belay
     struct timespec time;
     if (!text) return APP_DONE;
     (void)clock_gettime(CLOCK_REALTIME, &time);
-    struct belay_wall now = {(int64_t)time.tv_sec * BELAY_NS_PER_S + time.tv_nsec};
+    struct belay_wall now = belay_wall_of(time.tv_sec, time.tv_nsec);
     *has = true;
     if (inspect_when_parse(text, now, out)) return APP_DONE;
     return inspect_fail("%s is a time such as 2026-01-06T12:00:00Z or a span such as 15m, not '%s'",

@@ -25,7 +25,6 @@ struct world {
     struct belay_target *target;
     struct belay_instant now;
     struct rng dice;
-    void *memory;
 };
 
 struct replay {
@@ -36,33 +35,29 @@ struct replay {
 
 static const struct belay_instant START = {BELAY_NS_PER_S};
 
+static void world_destroy(struct world *world)
+{
+    belay_target_destroy(world->target);
+    list_remove(&world->node);
+    free(world->name);
+    free(world);
+}
+
 static struct world *world_create(const struct replay_case *replay_case)
 {
     struct world *world = calloc(1, sizeof *world);
     if (!world) return NULL;
     list_init(&world->node);
-    world->memory = malloc(belay_target_size());
-    world->name = replay_case->target ? strdup(replay_case->target) : NULL;
-    if (!world->memory || (replay_case->target && !world->name)) {
-        free(world->memory);
-        free(world->name);
-        free(world);
-        return NULL;
-    }
     world->policy = replay_case->policy;
     world->now = START;
-    world->target = belay_target_init(world->memory, &world->policy, replay_case->seed);
+    world->target = belay_target_create(&world->policy, replay_case->seed);
+    world->name = replay_case->target ? strdup(replay_case->target) : NULL;
+    if (!world->target || (replay_case->target && !world->name)) {
+        world_destroy(world);
+        return NULL;
+    }
     rng_seed(&world->dice, replay_case->seed);
     return world;
-}
-
-static void world_destroy(struct world *world)
-{
-    belay_target_deinit(world->target);
-    list_remove(&world->node);
-    free(world->memory);
-    free(world->name);
-    free(world);
 }
 
 static struct world *find_world(const struct replay *replay, const char *name)

@@ -109,9 +109,11 @@ bool targets_keep(struct targets *targets, struct conf *conf, struct belay_targe
 
 static struct entry *entry_of(const struct targets *targets, const struct belay_target *target)
 {
-    struct list *node = targets->kept.next;
-    while (CONTAINER_OF(node, struct entry, node)->target != target) node = node->next;
-    return CONTAINER_OF(node, struct entry, node);
+    for (struct list *node = targets->kept.next;; node = node->next) {
+        CHECK(node != &targets->kept); /* a target in use is kept */
+        struct entry *entry = CONTAINER_OF(node, struct entry, node);
+        if (entry->target == target) return entry;
+    }
 }
 
 static void mark(struct targets *targets, const struct taken *taken)

@@ -5,7 +5,7 @@
 
 struct operation *operation_create(uint64_t hash, struct belay_slice id)
 {
-    size_t length = id.length < OPERATION_ID_BYTES_MAX ? id.length : OPERATION_ID_BYTES_MAX;
+    size_t length = id.length < BELAY_OPERATION_ID_MAX ? id.length : BELAY_OPERATION_ID_MAX;
     struct operation *operation = malloc(sizeof *operation + length);
     if (!operation) return NULL;
     *operation = (struct operation){.hash = hash,

@@ -11,7 +11,8 @@
 #include "base/list.h"
 #include "inspect/record.h"
 
-#define OPERATION_ID_BYTES_MAX 128
+#include <belay/event.h>
+
 #define OPERATION_ENTRIES_MAX 64 /* more of one operation are counted, but not judged */
 
 #define ENTRY_NONE UINT32_MAX   /* a span that was not given */

@@ -71,7 +71,7 @@ void table_deinit(struct table *table)
 
 static bool has_id(const struct operation *operation, struct belay_slice id)
 {
-    if (id.length > OPERATION_ID_BYTES_MAX) id.length = OPERATION_ID_BYTES_MAX;
+    if (id.length > BELAY_OPERATION_ID_MAX) id.length = BELAY_OPERATION_ID_MAX;
     return belay_slice_equal(belay_slice(operation->id, operation->id_length), id);
 }
 

@@ -16,7 +16,7 @@
 #define TALLY_RETRIERS_MAX 8 /* operations kept for each target as examples of its retries */
 
 struct tally_example {
-    char id[OPERATION_ID_BYTES_MAX + 1], detail[TALLY_DETAIL_BYTES];
+    char id[BELAY_OPERATION_ID_MAX + 1], detail[TALLY_DETAIL_BYTES];
     uint64_t line;
 };
 
