@@ -165,6 +165,7 @@ BELAY_API const char *belay_terminal_name(enum belay_terminal value);
 BELAY_API const char *belay_reason_name(enum belay_reason value);
 BELAY_API const char *belay_outcome_class_name(enum belay_outcome_class value);
 BELAY_API const char *belay_wait_source_name(enum belay_wait_source value);
+BELAY_API const char *belay_effect_name(enum belay_effect value);
 
 /* Each returns true and sets *out for a listed word of `length` bytes; else false, *out untouched.
  */

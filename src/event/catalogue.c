@@ -34,12 +34,10 @@ static const char *wait_source_name(unsigned value)
     return belay_wait_source_name((enum belay_wait_source)value);
 }
 
+/* A call that is no write has none to tell. */
 static const char *effect_name(unsigned value)
 {
-    static const char *const WORDS[] = {[BELAY_EFFECT_DONE] = "done",
-                                        [BELAY_EFFECT_NONE] = "none",
-                                        [BELAY_EFFECT_UNKNOWN] = "unknown"};
-    return value < sizeof WORDS / sizeof WORDS[0] ? WORDS[value] : NULL;
+    return value == BELAY_EFFECT_NOT_A_WRITE ? NULL : belay_effect_name((enum belay_effect)value);
 }
 
 #define KEY(name) .key = ",\"" name "\":", .key_bytes = sizeof name + 3

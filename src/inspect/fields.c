@@ -2,7 +2,6 @@
 #include "inspect/fields.h"
 
 #include "base/check.h"
-#include "event/catalogue.h"
 #include "inspect/wall.h"
 
 #include <belay/event.h>
@@ -37,12 +36,9 @@ static const char *wait_source_word(unsigned value)
     return belay_wait_source_name((enum belay_wait_source)value);
 }
 
-/* The effect's words stand in the catalogue alone. */
 static const char *effect_word(unsigned value)
 {
-    const struct event_field *field = event_operation_record.fields;
-    while (memcmp(field->key, ",\"effect\":", sizeof ",\"effect\":" - 1) != 0) field++;
-    return field->name(value);
+    return belay_effect_name((enum belay_effect)value);
 }
 
 #define ROW(which, field_name, is)                                                                 \

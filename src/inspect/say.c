@@ -224,16 +224,6 @@ uint64_t say_open(const struct inspect_target *target)
     return left;
 }
 
-const char *say_effect(enum belay_effect effect)
-{
-    switch (effect) {
-    case BELAY_EFFECT_DONE: return "done";
-    case BELAY_EFFECT_NONE: return "none";
-    case BELAY_EFFECT_UNKNOWN: return "unknown";
-    default: return "";
-    }
-}
-
 size_t say_unread(const struct inspect_report *r, struct say_unread rows[SAY_UNREAD_MAX])
 {
     const struct say_unread all[SAY_UNREAD_MAX] = {

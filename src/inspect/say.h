@@ -36,7 +36,6 @@ uint64_t say_operations(const struct inspect_report *report); /* over all target
 const char *say_target(const struct inspect_target *target);  /* never empty */
 /* Operations of which no ending was told. */
 uint64_t say_open(const struct inspect_target *target);
-const char *say_effect(enum belay_effect effect);
 
 /* What of a log was not taken in, as one row a kind; returns how many are not 0. */
 #define SAY_UNREAD_MAX 14

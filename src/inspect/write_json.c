@@ -328,7 +328,8 @@ static void write_summary(struct json *json, const struct inspect_timeline *t)
         end(json, '}');
     }
     if (t->summary & INSPECT_BIT(INSPECT_ANSWER)) whole(json, "answer", t->answer);
-    if (t->summary & INSPECT_BIT(INSPECT_EFFECT)) string(json, "effect", say_effect(t->effect));
+    if (t->summary & INSPECT_BIT(INSPECT_EFFECT))
+        string(json, "effect", belay_effect_name(t->effect));
     if (t->summary & INSPECT_BIT(INSPECT_ATTEMPTS)) number(json, "attemptCount", t->attempts);
     if (t->summary & INSPECT_BIT(INSPECT_ELAPSED)) whole(json, "elapsedMs", t->elapsed_ms);
 }

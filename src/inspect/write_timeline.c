@@ -81,7 +81,8 @@ static void write_result(const struct draw *draw, const struct inspect_timeline 
         draw_foreign(draw, t->result_word[0] ? t->result_word : "not said", 40, false);
     if (t->summary & INSPECT_BIT(INSPECT_ANSWER) && t->answer > 0)
         (void)fprintf(draw->to, "; the caller was given %d", t->answer);
-    if (say_effect(t->effect)[0]) (void)fprintf(draw->to, "; effect %s", say_effect(t->effect));
+    if (t->effect != BELAY_EFFECT_NOT_A_WRITE)
+        (void)fprintf(draw->to, "; effect %s", belay_effect_name(t->effect));
     if (t->fallback[0]) (void)fputs("; fallback ", draw->to);
     draw_foreign(draw, t->fallback, 40, false);
     char text[SAY_BYTES];

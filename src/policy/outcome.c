@@ -83,6 +83,12 @@ static const char *const wait_sources[BELAY_WAIT_COUNT] = {
     [BELAY_WAIT_BACKOFF] = "backoff",
     [BELAY_WAIT_RETRY_AFTER] = "retry_after",
 };
+static const char *const effects[] = {
+    [BELAY_EFFECT_NOT_A_WRITE] = "not_a_write",
+    [BELAY_EFFECT_DONE] = "done",
+    [BELAY_EFFECT_NONE] = "none",
+    [BELAY_EFFECT_UNKNOWN] = "unknown",
+};
 
 static const char *name_in(const char *const *table, size_t count, unsigned value)
 {
@@ -136,6 +142,11 @@ const char *belay_outcome_class_name(enum belay_outcome_class value)
 const char *belay_wait_source_name(enum belay_wait_source value)
 {
     return name_in(wait_sources, COUNT(wait_sources), value);
+}
+
+const char *belay_effect_name(enum belay_effect value)
+{
+    return name_in(effects, COUNT(effects), value);
 }
 
 bool belay_error_class_parse(const char *word, size_t length, enum belay_error_class *out)

@@ -1,5 +1,6 @@
 """`belay inspect` on logs: each anomaly in a made-up one, and none in clean ones of any origin."""
 
+import ctypes
 import gzip
 import http.client
 import json
@@ -117,6 +118,16 @@ def text(lines):
     return ("\n".join(lines) + "\n").encode()
 
 
+def zstd(data):
+    library = ctypes.CDLL("libzstd.so.1")
+    library.ZSTD_compressBound.restype = library.ZSTD_compress.restype = ctypes.c_size_t
+    bytes_in = ctypes.c_size_t(len(data))
+    packed = ctypes.create_string_buffer(library.ZSTD_compressBound(bytes_in))
+    room = ctypes.c_size_t(len(packed))
+    written = library.ZSTD_compress(packed, room, data, bytes_in, ctypes.c_int(3))
+    return packed.raw[:written]
+
+
 def write_time(line):
     record = json.loads(line)
     return record["time"], record["elapsedMs"]
@@ -154,6 +165,7 @@ CLEAN = {
     "tail cut within a line": lambda a, b: text(a)[: len(text(a)) // 2 + 5],
     "both cut, reordered": lambda a, b: text(shuffled(a[len(a) // 3 : -len(a) // 3])),
     "gzip": lambda a, b: gzip.compress(text(a)),
+    "zstd": lambda a, b: zstd(text(a)),
 }
 
 

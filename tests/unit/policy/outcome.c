@@ -20,6 +20,7 @@ NAME_FN(terminal_name, belay_terminal)
 NAME_FN(reason_name, belay_reason)
 NAME_FN(outcome_class_name, belay_outcome_class)
 NAME_FN(wait_source_name, belay_wait_source)
+NAME_FN(effect_name, belay_effect)
 
 static const struct {
     name_fn name;
@@ -39,6 +40,7 @@ static const struct {
      "no_time no_attempts no_budget breaker_not_closed backoff retry_after stale_connection"},
     {outcome_class_name, "success repeatable unknown final"},
     {wait_source_name, "none backoff retry_after"},
+    {effect_name, "not_a_write done none unknown"},
 };
 
 static void test_every_value_has_its_word_and_nothing_else_has(void **state)
