@@ -453,6 +453,15 @@ bool inspect_collect(struct inspect_collector *collector, const struct inspect_r
 
 /* --- the report --- */
 
+static void mark_lenders(struct inspect_collector *collector, const struct list *head)
+{
+    for (const struct list *node = head->next; node != head; node = node->next) {
+        uint64_t hash = CONTAINER_OF(node, struct operation, place)->lender;
+        struct operation *lender = hash == 0 ? NULL : table_find_hash(&collector->table, hash);
+        if (lender) lender->flags |= OPERATION_LENDS;
+    }
+}
+
 static void judge_list(struct inspect_collector *collector, const struct list *head)
 {
     for (const struct list *node = head->next; node != head; node = node->next) {
@@ -518,6 +527,8 @@ const struct inspect_report *inspect_collector_report(struct inspect_collector *
 {
     tally_deinit(&collector->final);
     if (!tally_clone(&collector->tally, &collector->final)) return NULL;
+    mark_lenders(collector, &collector->table.ended);
+    mark_lenders(collector, &collector->table.open);
     judge_list(collector, &collector->table.ended);
     judge_list(collector, &collector->table.open);
     judge_budgets(&collector->judge, &collector->final);

@@ -175,22 +175,24 @@ static bool ends_in_retry(const struct court *court, const struct run *run)
 {
     const struct entry *last = run->count > 0 ? run->attempts[run->count - 1] : NULL;
     if (court->early || !last || last->decision != BELAY_DECISION_RETRY) return false;
-    if (!run->ending) return !may_go_on(court->judge, run);
+    if (!run->ending) return true;
     return !(run->ending->flags & ENTRY_FINAL) && run_made(run) == last->number;
 }
 
 /* A sibling began when the next attempt was due: the only one at any time before the deadline, one
- * of several just then. */
-static bool has_successor(const struct run *run)
+ * of several just then. Where the next attempt may still come (`open`), only a single one that came
+ * just then is proof. */
+static bool has_successor(const struct run *run, bool open)
 {
     const struct operation *operation = run->operation;
     const struct entry *last = run->attempts[run->count - 1];
     int64_t end_ms = entry_end(operation, last);
-    if (!(operation->flags & OPERATION_SIBLING)) return false;
+    bool single = !(operation->flags & OPERATION_CROWD);
+    if (!(operation->flags & OPERATION_SIBLING) || (open && !single)) return false;
     if (end_ms == NO_TIME_MS) return true;
     int64_t due_ms = end_ms + entry_span(last->wait_ms);
     int64_t until_ms = due_ms + SIBLING_LATE_MS;
-    if (!(operation->flags & OPERATION_CROWD) && last->remaining_ms != ENTRY_NONE) {
+    if (single && !open && last->remaining_ms != ENTRY_NONE) {
         until_ms = entry_start(operation, last) + (int64_t)last->remaining_ms;
     }
     return operation->sibling_at_ms >= due_ms - ROUNDING_MS && operation->sibling_at_ms <= until_ms;
@@ -205,13 +207,15 @@ static void judge_end(const struct court *court, const struct run *run)
              "its requestId names another operation of this log");
         return;
     }
-    if (!ends_in_retry(court, run)) return;
+    if (!ends_in_retry(court, run) || run->operation->flags & OPERATION_LENDS) return;
     const struct entry *last = run->attempts[run->count - 1];
-    if (has_successor(run)) {
+    bool open = !run->ending && may_go_on(court->judge, run);
+    if (has_successor(run, open)) {
         note(court, INSPECT_SPLIT_OPERATION, run, last,
              "it ends with retry, and another operation of its trace goes on");
         return;
     }
+    if (open) return;
     tally_note(court->tally, INSPECT_RETRY_WITHOUT_ATTEMPT, shown_id(run->operation), last->line,
                "attempt %u was to be repeated, and nothing more is told", (unsigned)last->number);
 }

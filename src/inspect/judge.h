@@ -10,8 +10,9 @@
  *   times the log is taken as whole.
  * - split_operation: as before, but another operation of the same trace calls the same method,
  *   target and endpoint when the next attempt was due (a single one at any time before the
- *   deadline, one of several just then; without times any will do); or a requestId names another
- * operation of the log.
+ *   deadline, one of several just then; where the log ends before the deadline, a single one just
+ *   then; without times any will do); or a requestId names another operation of the log, which is
+ *   then not blamed for its retry.
  * - duplicate_request_id: one line more than once; or two attempts that differ with one requestId,
  *   unless their spanIds say that they are two calls under one operation's id (see run.h).
  * - unsafe_retry: another attempt after one that may have reached its recipient, with a method that

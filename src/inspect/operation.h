@@ -50,6 +50,7 @@ enum operation_flag {
     OPERATION_SIBLING = 2, /* another id of the same trace called the same endpoint */
     OPERATION_CROWD = 4,   /* there are several siblings */
     OPERATION_CHECKED = 8, /* a state check was made */
+    OPERATION_LENDS = 32,  /* a requestId under another id names it */
     OPERATION_HIDDEN = 16, /* its id looks like a secret, and must not be shown */
 };
 

@@ -131,11 +131,45 @@ static void test_split(void **state)
         story_attempt(&story, "later", 1, 200, 1, 400, BELAY_DECISION_RETURN);
     story_time(later, 9000);
     check_only(&story, INSPECT_SPLIT_OPERATION, "op-1");
+    story_time(second, 1401); /* past the deadline: another call */
+    check_only(&story, INSPECT_RETRY_WITHOUT_ATTEMPT, "op-1");
     story_time(second, 900); /* it was before: no continuation */
     check_only(&story, INSPECT_RETRY_WITHOUT_ATTEMPT, "op-1");
     first->record.decision = BELAY_DECISION_STOP; /* one trace, many operations */
     second->record.attempt = 1;
     check_clean(&story);
+    story_end(&story);
+}
+
+/* The log ends before the deadline, so the next attempt could still come. */
+static void test_split_at_the_end(void **state)
+{
+    struct story story = {0};
+    (void)state;
+    struct story_line *first = story_attempt(&story, "op-1", 1, 503, 80, 400, BELAY_DECISION_RETRY);
+    struct story_line *second =
+        story_attempt(&story, "op-2", 1, 200, 5, 300, BELAY_DECISION_RETURN);
+    int64_t due_ms = 1000 + 80 + first->record.wait_ms;
+    story_trace(first, "0af7651916cd43dd8448eb211c80319c", "");
+    story_trace(second, "0af7651916cd43dd8448eb211c80319c", "");
+    story_time(first, 1000);
+    story_time(second, due_ms);
+    check_only(&story, INSPECT_SPLIT_OPERATION, "op-1");
+    story_time(second, due_ms + 51); /* just a later call of the trace */
+    check_clean(&story);
+    story_end(&story);
+}
+
+/* One fault, told once. */
+static void test_lender_ends_in_retry(void **state)
+{
+    struct story story = {0};
+    (void)state;
+    (void)story_attempt(&story, "op-1", 1, 503, 80, 400, BELAY_DECISION_RETRY);
+    struct story_line *second =
+        story_attempt(&story, "op-2", 2, 200, 5, 300, BELAY_DECISION_RETURN);
+    story_request_id(second, "op-1/attempt-2");
+    check_only(&story, INSPECT_SPLIT_OPERATION, "op-2");
     story_end(&story);
 }
 
@@ -564,7 +598,9 @@ int main(void)
         cmocka_unit_test(test_retry_without_attempt),
         cmocka_unit_test(test_retry_and_ending),
         cmocka_unit_test(test_split),
+        cmocka_unit_test(test_split_at_the_end),
         cmocka_unit_test(test_lent_request_id),
+        cmocka_unit_test(test_lender_ends_in_retry),
         cmocka_unit_test(test_delivered_twice),
         cmocka_unit_test(test_duplicate_request_id),
         cmocka_unit_test(test_unsafe),
