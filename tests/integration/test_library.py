@@ -134,6 +134,81 @@ def test_transfers_of_libcurl_survive_a_flaky_origin(installed, flaky, kind):
     assert said == "200 after 3 attempts, success\n" * 20
 
 
+LINES_MAX = 30
+
+OVER_LIBCURL = """\
+#include <belay/curl.h>
+#include <stdio.h>
+
+int main(int argc, char **argv)
+{
+    struct belay_curl_call call = {.adds_fields = true};
+    CURL *easy = curl_easy_init();
+    if (argc != 2 || !easy) return 2;
+    curl_easy_setopt(easy, CURLOPT_URL, argv[1]);
+    CURLcode code = belay_curl_perform(easy, &call);
+    printf("%d after %u attempts\\n", call.result.status, call.result.ending.attempts);
+    curl_easy_cleanup(easy);
+    return code != CURLE_OK;
+}
+"""
+
+# Each attempt is whatever the program does: here another program makes it.
+OVER_LIBBELAY = """\
+#include <belay/belay.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static struct belay_instant now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return belay_instant_of(t.tv_sec, t.tv_nsec);
+}
+
+int main(int argc, char **argv)
+{
+    struct belay_policy policy = belay_policy_default();
+    struct belay_target *target = argc == 2 ? belay_target_create(&policy, 1) : NULL;
+    struct belay_traits get = belay_traits_of(BELAY_METHOD_GET);
+    struct belay_instant start = now(), end = belay_instant_add(start, policy.deadline_for);
+    struct belay_operation op;
+    struct belay_admission may;
+    if (!target) return 2;
+    belay_operation_init(&op, &policy, target, &get, start, end, NULL);
+    while ((may = belay_operation_admit(&op, now())).kind != BELAY_REFUSED) {
+        if (may.kind == BELAY_WAIT) continue;
+        struct belay_outcome outcome = belay_outcome_status(system(argv[1]) ? 503 : 200);
+        if (belay_operation_record(&op, &outcome, now(), 7).decision != BELAY_DECISION_RETRY) break;
+    }
+    return printf("%u attempts\\n", belay_operation_finish(&op, now()).attempts) < 0;
+}
+"""
+
+
+def from_pkg_config(installed, folder, program, package):
+    """Compiled outside the tree as anybody would, from nothing but what pkg-config says."""
+    assert len(program.splitlines()) <= LINES_MAX
+    assert ROOT not in folder.parents
+    (folder / "program.c").write_text(program)
+    flags = installed.flags("--cflags", "--libs", package)
+    run("cc", "-Wall", "-Wextra", "-Werror", "-o", "program", "program.c", *flags, cwd=folder)
+    return folder / "program"
+
+
+def test_thirty_lines_over_libcurl_survive_a_flaky_origin(installed, flaky, tmp_path):
+    program = from_pkg_config(installed, tmp_path, OVER_LIBCURL, "belay-curl")
+    said = installed.run(program, f"http://127.0.0.1:{flaky}/orders/42")
+    assert said.endswith("200 after 3 attempts\n")
+
+
+def test_thirty_lines_over_libbelay_alone_survive_a_flaky_origin(installed, flaky, tmp_path):
+    program = from_pkg_config(installed, tmp_path, OVER_LIBBELAY, "belay")
+    get = f"curl --silent --fail --output /dev/null http://127.0.0.1:{flaky}/orders/42"
+    assert installed.run(program, get) == "3 attempts\n"
+
+
 def test_the_example_of_libbelay_curls_page(installed, tmp_path):
     program, promised = pages.read(ROOT / "man" / "belay_curl.3").displays
     source = tmp_path / "page.c"
