@@ -287,7 +287,7 @@ static bool add_header_file(struct call_options *options, const char *name)
     if (good && all.length > 0 && memchr(all.data, '\0', all.length))
         good = bad("--header", "%s has a NUL in it", name);
     if (good && !buf_add(&text, "", 1)) good = bad("--header", "no memory is left");
-    for (char *line = good ? text.data + text.start : NULL; good && *line;) {
+    for (char *line = good ? text.data + text.start : NULL; good && line && *line;) {
         size_t length = strcspn(line, "\r\n");
         char *next = line + length + strspn(line + length, "\r\n");
         line[length] = '\0';
