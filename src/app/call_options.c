@@ -284,7 +284,7 @@ static bool add_header_file(struct call_options *options, const char *name)
     buf_init(&text, HEADER_LINE_BYTES_MAX);
     bool good = read_file("--header", name, HEADER_LINE_BYTES_MAX - 1, &text);
     struct belay_slice all = buf_slice(&text);
-    if (good && all.length > 0 && memchr(all.data, '\0', all.length))
+    if (good && all.data && memchr(all.data, '\0', all.length))
         good = bad("--header", "%s has a NUL in it", name);
     if (good && !buf_add(&text, "", 1)) good = bad("--header", "no memory is left");
     for (char *line = good ? text.data + text.start : NULL; good && line && *line;) {
