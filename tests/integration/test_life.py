@@ -5,22 +5,45 @@ import signal
 import subprocess
 import threading
 import time
+from collections import deque
 
 import pytest
 from belay import Wire, configuration
 from load import Load
 from origin import answer, in_order
-from processes import BELAY, accepts, until
+from processes import BELAY, Process, accepts, until
 
 ROUNDS = 20
 LOST = re.compile("^lost")
 
 
+@pytest.fixture(scope="module")
+def quick_origin():
+    flaky = Process([BELAY, "flaky", "--listen", "127.0.0.1:0", "--quiet"])
+    yield int(flaky.wait_for(r"listening on http://127\.0\.0\.1:(\d+)").group(1))
+    flaky.stop()
+
+
+def busy(loads, a_second):
+    """A condition: over the last tenth of a second the loads had that many answers a second."""
+    seen = deque()
+
+    def reached():
+        seen.append((time.monotonic(), sum(load.total() for load in loads)))
+        while len(seen) > 2 and seen[1][0] <= seen[-1][0] - 0.1:
+            seen.popleft()
+        took, had = seen[-1][0] - seen[0][0], seen[-1][1] - seen[0][1]
+        return took >= 0.1 and had / took >= a_second
+
+    return reached
+
+
 @pytest.mark.parametrize("number", range(ROUNDS))
-def test_H84_sigterm_under_load_loses_no_accepted_request(through, number):
-    belay, origin = through(workers=2)
+def test_H84_sigterm_under_load_loses_no_accepted_request(start_belay, quick_origin, number):
+    belay = start_belay(configuration({"t": (quick_origin, {})}, [{"target": "t"}], workers=2))
     loads = [Load(belay.port, 6), Load(belay.port, 4, keep_alive=False)]
     until(lambda: min(load.total() for load in loads) >= 40 + 7 * number, what="a load")
+    until(busy(loads, 1000), what="1000 answers a second")
     belay.signal(signal.SIGTERM)
     code = belay.process.wait(30)
     outcomes = {}
