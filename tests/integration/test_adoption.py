@@ -1,4 +1,5 @@
-"""docs/adoption.md: its commands run as they stand, in their order, and show what the page says."""
+"""docs/adoption.md: its commands run as they stand, in their order, and show what the page says;
+and what README.md shows of a log."""
 
 import re
 import subprocess
@@ -74,3 +75,22 @@ def test_the_events_hold_four_operations_and_no_secret(shown):
     assert events.count('"event":"operation"') == 4
     assert "hunter2" not in events
     assert (folder / "report.html").read_text().lower().startswith("<!doctype html>")
+
+
+def test_the_readme_shows_what_inspect_says_of_its_example():
+    root = PAGE.parents[1]
+    shown = re.search(
+        r"^\$ belay inspect examples/payments\.log\n\.\.\.\n(.*?)^```$",
+        (root / "README.md").read_text(),
+        re.MULTILINE | re.DOTALL,
+    )
+    done = subprocess.run(
+        [BELAY, "inspect", root / "examples" / "payments.log"],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+        env={"LC_ALL": "C.UTF-8"},
+    )
+    assert done.returncode == 1
+    assert shown[1] in done.stdout
