@@ -3,6 +3,8 @@
 #include "base/nearest.h"
 
 #include <belay/version.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -68,8 +70,20 @@ static int unknown(const char *name)
     return APP_USAGE;
 }
 
+/* A standard stream that came closed would be the next file that is opened, and what is said would
+ * go there. In its place comes one that can only be used the wrong way round: reading, or writing,
+ * fails as it did. */
+static void hold_standard_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++) {
+        if (fcntl(fd, F_GETFD) == -1 && errno == EBADF)
+            (void)open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+    }
+}
+
 int main(int argc, char **argv)
 {
+    hold_standard_streams();
     if (argc < 2) {
         print_help(stderr);
         return APP_USAGE;

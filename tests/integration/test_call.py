@@ -232,6 +232,7 @@ def test_every_end_has_its_status(flaky, code, word, path, arguments):
         (["--operation-id", "a b", "http://a/"], "letters, digits"),
         (["-L", "http://a/"], "not followed"),
         (["-u", "me:secret", "http://a/"], "--netrc-file"),
+        (["--route", "/x?token=secret", "http://a/"], "--route: begins with / and has no query"),
         (["-H", "no colon", "http://a/"], "Name: value"),
         (["-H", "A: b\r\nC: d", "http://a/"], "one line"),
         (["-d", "@/nowhere/x", "http://a/"], "cannot open /nowhere/x"),
@@ -307,6 +308,22 @@ def test_an_output_that_is_full_or_gone(flaky, tmp_path):
     os.close(writer)
     assert "Broken pipe" in child.communicate(timeout=20)[1].decode()
     assert child.returncode == 13
+
+
+def test_an_output_that_came_closed_is_not_another_file(flaky, tmp_path):
+    events, state = tmp_path / "events", tmp_path / "state"
+    command = f'"$0" call --events {events} --state {state} {flaky}/bytes/10'
+    done = subprocess.run(
+        ["sh", "-c", f"{command} <&- >&-", BELAY], stderr=subprocess.PIPE, timeout=30, check=False
+    )
+    assert done.returncode == 13 and b"Bad file descriptor" in done.stderr
+    attempts, operations = records(events)
+    assert len(attempts) == len(operations) == 1
+    done = subprocess.run(
+        ["sh", "-c", f"{command} <&- >&- 2>&-", BELAY], timeout=30, check=False
+    )
+    assert done.returncode == 13
+    assert len(records(events)[1]) == 2
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
