@@ -257,10 +257,21 @@ static int show_check(struct inspect_run *run)
     return result->ok ? APP_DONE : APP_NEGATIVE;
 }
 
+/* What was shown is then not all, and its verdict is none. */
+static bool is_damaged(const struct inspect_run *run)
+{
+    uint64_t files = inspect_reader_counters(run->reader)->damaged_files;
+    if (files > 0) {
+        (void)inspect_fail("%" PRIu64 " packed %s cut or damaged, and not read to the end", files,
+                           files == 1 ? "file is" : "files are");
+    }
+    return files > 0;
+}
+
 static int show(struct inspect_run *run)
 {
     static struct inspect_report report; /* large */
-    bool whole = read_log(run);
+    bool whole = read_log(run) && !is_damaged(run);
     if (!run->reader || (!whole && inspect_reader_counters(run->reader)->lines == 0))
         return APP_USAGE;
     if (run->contract) {

@@ -187,6 +187,7 @@ static void close_file(struct inspect_reader *reader)
     struct inspect_reading *counters = &reader->counters;
     reader->files_bytes += source_position(reader->source);
     counters->unread_bytes += source_unread(reader->source);
+    counters->damaged_files += source_is_cut(reader->source) || source_unread(reader->source) > 0;
     source_close(reader->source);
     reader->source = NULL;
     if (!reader->replaced) reader->path_at++;

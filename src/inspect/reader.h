@@ -22,7 +22,8 @@ struct inspect_reading {         /* counters so far */
     uint64_t bytes, bytes_total; /* as stored in the files; total 0: not known (a pipe) */
     uint64_t text_bytes;         /* the same after decompression */
     uint64_t lines, other_lines, junk_lines, cut_lines, long_lines, unread_bytes;
-    bool cut_start; /* the first line of the first file is no line's beginning */
+    uint64_t damaged_files; /* packed, and not all of it could be unpacked */
+    bool cut_start;         /* the first line of the first file is no line's beginning */
 };
 
 /* Reads the files one after the other; "-" is standard input. With `follow` the last one is waited

@@ -139,16 +139,21 @@ static bool begins_word(struct belay_slice text, size_t at)
 /* What stands where a value has been taken out: [redacted], <hidden>, ***, {}, xxx, a template. */
 static bool is_placeholder(struct belay_slice text, size_t at)
 {
-    static const char *const WORDS[] = {"redacted", "masked", "hidden",   "null", "none",
-                                        "true",     "false",  "filtered", "xxx",  "undefined"};
+    static const char *const WORDS[] = {"redacted", "masked", "hidden",   "null",     "none",
+                                        "true",     "false",  "filtered", "undefined"};
     while (at < text.length && (text.data[at] == '"' || text.data[at] == '\'' ||
                                 text.data[at] == '\\' || text.data[at] == ' '))
         at++;
-    if (at == text.length || strchr("*<[{$%.,;&)", text.data[at])) return true;
+    if (at == text.length || strchr("*<[{%,;&)", text.data[at])) return true;
+    unsigned next = at + 1 < text.length ? class_of(text.data[at + 1]) : 0;
+    if (text.data[at] == '.') return !(next & ALNUM);           /* the end of a sentence */
+    if (text.data[at] == '$') return !(next & (LOWER | DIGIT)); /* $NAME, ${NAME} */
     for (size_t i = 0; i < COUNT(WORDS); i++) {
-        if (starts_with_any_case(text, at, WORDS[i])) return true;
+        size_t end = at + strlen(WORDS[i]);
+        bool whole = end >= text.length || !(class_of(text.data[end]) & ALNUM);
+        if (starts_with_any_case(text, at, WORDS[i]) && whole) return true;
     }
-    return false;
+    return text.data[at] == 'x' && text.length - at >= 3 && memcmp(text.data + at, "xxx", 3) == 0;
 }
 
 /* ---- rules: each looks at one place, where a word begins ---- */

@@ -397,3 +397,26 @@ def test_one_operation_on_a_page(own_events, browser, tmp_path):
     assert browser.measure(page, 360)["content"] <= 360
     tree, _ = browser.tree(page, 900)
     assert operation in tree and "Attempts and waits" in tree
+
+
+@pytest.mark.parametrize("kept", ["cut", "behind a flipped bit", "nothing"])
+def test_a_packed_file_that_is_damaged_has_no_good_verdict(good, tmp_path, kept):
+    packed = bytearray(gzip.compress(good.read_bytes() * 40))
+    if kept == "cut":
+        del packed[len(packed) // 2 :]
+    elif kept == "behind a flipped bit":
+        packed[len(packed) // 2] ^= 1
+    else:
+        del packed[20:]
+    file = tmp_path / "log.gz"
+    file.write_bytes(packed)
+    done = inspect(file)
+    assert done.returncode == 2
+    assert "1 packed file is cut or damaged, and not read to the end" in done.stderr
+
+
+def test_a_whole_packed_file_has_its_verdict(good, tmp_path):
+    file = tmp_path / "log.gz"
+    file.write_bytes(gzip.compress(good.read_bytes()))
+    done = inspect(file)
+    assert (done.returncode, done.stderr) == (0, "")
