@@ -59,7 +59,8 @@ void inspect_contract_write_text(const struct inspect_contract_result *result, F
     }
     for (size_t i = 0; i < result->count; i++) required += result->lacks[i].required;
     if (result->ok)
-        (void)fprintf(out, "ok: the stream keeps the contract, version 1\n");
+        (void)fprintf(out, "ok: every line keeps the contract, version 1; whether they fit "
+                           "together, belay inspect says without --check\n");
     else
         (void)fprintf(out, "not ok: %zu %s to mend\n", required,
                       required == 1 ? "thing" : "things");
