@@ -59,7 +59,7 @@ static int set_up(void **state)
     policy.budget.burst = 100000;
     target = belay_target_create(&policy, 1);
     /* These go through the shortage, for this file is linked with it. */
-    return curl_global_init_mem(CURL_GLOBAL_DEFAULT, malloc, free, realloc, strdup, calloc);
+    return (int)curl_global_init_mem(CURL_GLOBAL_DEFAULT, malloc, free, realloc, strdup, calloc);
 }
 
 static int tear_down(void **state)
