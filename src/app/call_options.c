@@ -397,8 +397,9 @@ static bool read_request(struct call_options *options, const struct words *words
     if (options->output && strcmp(options->output, "-") == 0) options->output = NULL;
     if (options->operation_id && !belay_event_id_valid(belay_slice_z(options->operation_id)))
         return bad("--operation-id", "is 1 to 128 letters, digits and - _ . : + = ~");
-    if (options->route && (options->route[0] != '/' || strpbrk(options->route, "?#")))
-        return bad("--route", "begins with / and has no query");
+    const char *route = options->route;
+    if (route && (route[0] != '/' || route[1] == '/' || strpbrk(route, "?#")))
+        return bad("--route", "begins with one / and has no query");
     options->method = words->method;
     const char *method = words->method ? words->method : "GET";
     if (!is_token(method)) return bad("--request", "'%.20s' is no method", method);
