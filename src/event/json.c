@@ -1,6 +1,8 @@
 /* json.c: hand-written appenders of JSON text, numbers, strings and times (json.h). */
 #include "event/json.h"
 
+#include "base/utf8.h"
+
 #define ONES UINT64_C(0x0101010101010101)
 #define HIGHS UINT64_C(0x8080808080808080)
 
@@ -47,32 +49,6 @@ static bool any_special(uint64_t word)
 static bool is_special(unsigned char c)
 {
     return c < 0x20 || c == '"' || c == '\\' || c >= 0x80;
-}
-
-/* Length of the well-formed character at the front (RFC 3629: no overlong form, no surrogate), or
- * 0. */
-static size_t utf8_length(const unsigned char *s, size_t length)
-{
-    unsigned char lowest = 0x80, highest = 0xbf;
-    size_t need;
-    if (s[0] >= 0xc2 && s[0] <= 0xdf) {
-        need = 2;
-    } else if (s[0] >= 0xe0 && s[0] <= 0xef) {
-        need = 3;
-        if (s[0] == 0xe0) lowest = 0xa0;
-        if (s[0] == 0xed) highest = 0x9f;
-    } else if (s[0] >= 0xf0 && s[0] <= 0xf4) {
-        need = 4;
-        if (s[0] == 0xf0) lowest = 0x90;
-        if (s[0] == 0xf4) highest = 0x8f;
-    } else {
-        return 0;
-    }
-    if (length < need || s[1] < lowest || s[1] > highest) return 0;
-    for (size_t i = 2; i < need; i++) {
-        if (s[i] < 0x80 || s[i] > 0xbf) return 0;
-    }
-    return need;
 }
 
 /* Writes how one special byte or character is shown; returns its length and sets how much of the

@@ -2,6 +2,7 @@
 #include "inspect/lex.h"
 
 #include "base/ascii.h"
+#include "base/utf8.h"
 
 #include <endian.h>
 #ifdef __SSE2__
@@ -204,36 +205,10 @@ bool lex_skip(struct lex *lex)
 
 /* ---- text ---- */
 
-/* Length of the well-formed character at the front (RFC 3629), or 0. */
-static size_t character_length(const unsigned char *s, size_t length)
-{
-    unsigned char lowest = 0x80, highest = 0xbf;
-    size_t need;
-    if (s[0] < 0x80) return 1;
-    if (s[0] >= 0xc2 && s[0] <= 0xdf) {
-        need = 2;
-    } else if (s[0] >= 0xe0 && s[0] <= 0xef) {
-        need = 3;
-        if (s[0] == 0xe0) lowest = 0xa0;
-        if (s[0] == 0xed) highest = 0x9f;
-    } else if (s[0] >= 0xf0 && s[0] <= 0xf4) {
-        need = 4;
-        if (s[0] == 0xf0) lowest = 0x90;
-        if (s[0] == 0xf4) highest = 0x8f;
-    } else {
-        return 0;
-    }
-    if (length < need || s[1] < lowest || s[1] > highest) return 0;
-    for (size_t i = 2; i < need; i++) {
-        if (s[i] < 0x80 || s[i] > 0xbf) return 0;
-    }
-    return need;
-}
-
 bool lex_utf8(const char *data, size_t length)
 {
     for (size_t at = 0, step; at < length; at += step) {
-        step = character_length((const unsigned char *)data + at, length - at);
+        step = utf8_length((const unsigned char *)data + at, length - at);
         if (step == 0) return false;
     }
     return true;
